@@ -1,0 +1,1 @@
+"""The room that does things: everything here needs Spark, files or processes."""

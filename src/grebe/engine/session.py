@@ -1,0 +1,187 @@
+"""The one place that makes a Spark session: from the settings, or beside the caller's."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grebe.config import Catalog, Settings, TableFormat
+from grebe.engine.jars import ensure_jars
+from grebe.engine.java import find_java
+from grebe.errors import ConfigError, MissingExtraError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ICEBERG_EXTENSION = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
+_EXTENSION_OF = {TableFormat.ICEBERG: ICEBERG_EXTENSION, TableFormat.DELTA: DELTA_EXTENSION}
+_LOG_FILE = Path(__file__).with_name("log4j2.properties")
+
+
+def open_session(settings: Settings, spark: SparkSession | None = None) -> SparkSession:
+    """A session that is ours alone, with every configured catalog in it.
+
+    Args:
+        settings: what grebe.toml and the environment say.
+        spark: the caller's session, classic or Connect; its settings, functions and temporary
+            views are not touched.
+
+    Raises:
+        ConfigError: when the caller's Spark lacks what its catalogs need.
+    """
+    beside = spark or _running()
+    if beside is None and settings.spark.remote is None:
+        beside = _start(settings)
+    if beside is None:
+        beside = _connect(settings)
+    _require_extensions(beside, settings)
+    ours = _clone(beside)
+    _silence()
+    for key, value in session_conf(settings, given=spark is not None).items():
+        ours.conf.set(key, value)
+    return ours
+
+
+def session_conf(settings: Settings, *, given: bool = False) -> dict[str, str]:
+    """The settings of a session that may be set while Spark runs.
+
+    With a session `given` by the caller, its time zone and its own settings stay as they are.
+    """
+    conf = {key: value for c in settings.catalogs for key, value in _catalog_conf(c)}
+    if given:
+        return conf
+    return {
+        "spark.sql.session.timeZone": settings.spark.timezone,
+        "spark.sql.shuffle.partitions": str(settings.spark.shuffle_partitions),
+        **conf,
+        **{key: value for key, value in settings.spark.conf if key.startswith("spark.sql.")},
+    }
+
+
+def launch_conf(settings: Settings) -> dict[str, str]:
+    """The settings that Spark takes only at its start, for an embedded Spark."""
+    chosen = dict(settings.spark.conf)
+    java = find_java(settings.spark.java)
+    os.environ["JAVA_HOME"] = str(java.home)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    conf = {
+        "spark.app.name": "grebe",
+        "spark.sql.extensions": f"{ICEBERG_EXTENSION},{DELTA_EXTENSION}",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.sql.warehouse.dir": str(settings.home / "spark-warehouse"),
+        "spark.pyspark.python": os.environ["PYSPARK_PYTHON"],
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.extraJavaOptions": _log_options(settings.spark.log_level),
+    }
+    if settings.spark.master.startswith("local"):
+        # A laptop's name may resolve to nothing, or to an address that is gone with the network.
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        conf |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    if not chosen.keys() & {"spark.jars", "spark.jars.packages"}:
+        conf["spark.jars"] = ",".join(str(jar) for jar in ensure_jars(java, chosen))
+    return conf | session_conf(settings) | chosen
+
+
+def _running() -> SparkSession | None:
+    """The session that this process has already, if any: one process has one Spark."""
+    return _spark_class().getActiveSession()
+
+
+def _start(settings: Settings) -> SparkSession:
+    settings.home.mkdir(parents=True, exist_ok=True)
+    builder = _spark_class().builder.master(settings.spark.master)
+    for key, value in launch_conf(settings).items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def _connect(settings: Settings) -> SparkSession:
+    remote = settings.spark.remote or ""
+    builder = _spark_class().builder.remote(remote)
+    if remote.startswith("local"):
+        settings.home.mkdir(parents=True, exist_ok=True)
+        for key, value in launch_conf(settings).items():
+            builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def _spark_class() -> type[SparkSession]:
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise MissingExtraError.of("pyspark", "spark") from error
+    return SparkSession
+
+
+def is_connect(spark: SparkSession) -> bool:
+    """True for a session that talks to a Spark server."""
+    return type(spark).__module__.startswith("pyspark.sql.connect")
+
+
+def _clone(spark: SparkSession) -> SparkSession:
+    """A session with the same settings and a life of its own."""
+    if is_connect(spark):
+        clone: SparkSession = spark.cloneSession()  # type: ignore[attr-defined]
+        return clone
+    clone = spark.newSession()
+    inherited = clone.conf.getAll
+    for key, value in spark.conf.getAll.items():
+        # What newSession() already has is static or unchanged; the rest was set while running.
+        if key.startswith("spark.sql.") and inherited.get(key) != value:
+            clone.conf.set(key, value)
+    return clone
+
+
+def _require_extensions(spark: SparkSession, settings: Settings) -> None:
+    present = str(spark.conf.get("spark.sql.extensions", "") or "")
+    for catalog in settings.catalogs:
+        needed = _EXTENSION_OF.get(catalog.format)
+        if needed and needed not in present:
+            raise ConfigError(
+                f'catalog "{catalog.name}" needs the Spark extension {needed}',
+                detail=f"spark.sql.extensions is {present or 'empty'}; Spark takes it only at its start",
+                hint=f"start Spark with spark.sql.extensions={needed}",
+                code="spark-extension-missing",
+            )
+
+
+def _catalog_conf(catalog: Catalog) -> Iterator[tuple[str, str]]:
+    prefix = f"spark.sql.catalog.{catalog.spark_name}"
+    if catalog.format is not TableFormat.ICEBERG:
+        return
+    # With Iceberg's cache a new snapshot is unknown and counts are stale for half a minute.
+    yield f"{prefix}.cache-enabled", "false"
+    if catalog.spark_catalog:
+        return
+    yield prefix, "org.apache.iceberg.spark.SparkCatalog"
+    yield f"{prefix}.type", catalog.type or "jdbc"
+    if catalog.uri:
+        yield f"{prefix}.uri", catalog.uri
+    if catalog.root:
+        yield f"{prefix}.warehouse", catalog.root
+    if catalog.type == "jdbc":
+        # Views exist from this layout of the catalog's own tables on.
+        yield f"{prefix}.jdbc.schema-version", "V1"
+    for key, value in catalog.options:
+        yield f"{prefix}.{key}", value
+
+
+def _log_options(level: str) -> str:
+    root = level if level in ("INFO", "DEBUG") else "WARN"
+    options = {
+        "log4j2.configurationFile": _LOG_FILE.as_uri(),
+        "grebe.log.level": level,
+        "grebe.log.root": root,
+    }
+    return " ".join(f"-D{key}={value}" for key, value in options.items())
+
+
+def _silence() -> None:
+    # PySpark logs every analysis error with its whole JVM stack, though it also raises it.
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
