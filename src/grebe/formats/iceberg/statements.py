@@ -1,0 +1,205 @@
+"""The SQL text of a commit. Pure: names, types and rows in, statements out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from grebe.errors import InternalError, StepFailedError
+from grebe.formats.base import ACTION, Merge
+from grebe.formats.iceberg.history import MAIN
+from grebe.formats.iceberg.position import TAG
+from grebe.model import TableName
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import DataType, StructType
+
+
+def quote(name: str) -> str:
+    """A name as an SQL identifier."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def literal(text: str) -> str:
+    """A text as an SQL string literal."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def create_branch(name: TableName, branch: str, base: int | None, days: int) -> str:
+    """The statement that starts a run's branch at the snapshot that the run was planned from."""
+    version = "" if base is None else f" AS OF VERSION {base}"
+    return f"ALTER TABLE {name.quoted()} CREATE BRANCH {quote(branch)}{version} RETAIN {days} DAYS"
+
+
+def drop_branch(name: TableName, branch: str) -> str:
+    """The statement that removes a run's branch."""
+    return f"ALTER TABLE {name.quoted()} DROP BRANCH IF EXISTS {quote(branch)}"
+
+
+def fast_forward(name: TableName, branch: str) -> str:
+    """The one statement that publishes: main moves to the branch if it is still below it."""
+    table = ".".join(quote(part) for part in (*name.schema.split("."), name.name))
+    return (
+        f"CALL {quote(name.catalog)}.system.fast_forward("
+        f"table => {literal(table)}, branch => '{MAIN}', to => {literal(branch)})"
+    )
+
+
+def move_tag(name: TableName, snapshot_id: int) -> str:
+    """The statement that keeps the published snapshot from being expired."""
+    return (
+        f"ALTER TABLE {name.quoted()} CREATE OR REPLACE TAG {quote(TAG)} "
+        f"AS OF VERSION {snapshot_id}"
+    )
+
+
+def create_table(name: TableName, columns: Mapping[str, str], properties: Mapping[str, str]) -> str:
+    """The statement that makes the empty storage table."""
+    listed = ", ".join(f"{quote(column)} {type_}" for column, type_ in columns.items())
+    pairs = ", ".join(f"{literal(key)} = {literal(properties[key])}" for key in sorted(properties))
+    return (
+        f"CREATE TABLE IF NOT EXISTS {name.quoted()} ({listed}) USING iceberg "
+        f"TBLPROPERTIES ({pairs})"
+    )
+
+
+def type_sql(type_: DataType) -> str:
+    """A Spark type as SQL text, nested names quoted."""
+    from pyspark.sql import types as t
+
+    match type_:
+        case t.StructType():
+            inner = (f"{quote(f.name)}: {type_sql(f.dataType)}" for f in type_.fields)
+            return f"STRUCT<{', '.join(inner)}>"
+        case t.ArrayType():
+            return f"ARRAY<{type_sql(type_.elementType)}>"
+        case t.MapType():
+            return f"MAP<{type_sql(type_.keyType)}, {type_sql(type_.valueType)}>"
+        case _:
+            return type_.simpleString()
+
+
+def comparable(expression: str, type_: DataType, depth: int = 0) -> str:
+    """An expression that `<=>` can compare and that is equal exactly when the value is.
+
+    Spark compares no maps: they become arrays of entries sorted by key.
+    """
+    from pyspark.sql import types as t
+
+    match type_:
+        case t.VariantType():
+            raise StepFailedError(
+                "rows cannot be matched on a variant column",
+                hint="give the view a key, or cast the variant to a string",
+            )
+        case _ if not _holds_map(type_):
+            return expression
+        case t.MapType():
+            entry = t.StructType().add("key", type_.keyType).add("value", type_.valueType)
+            entries = comparable(f"map_entries({expression})", t.ArrayType(entry), depth)
+            return f"array_sort({entries})"
+        case t.ArrayType():
+            item = f"x{depth}"
+            inner = comparable(item, type_.elementType, depth + 1)
+            return expression if inner == item else f"transform({expression}, {item} -> {inner})"
+        case t.StructType():
+            fields = ", ".join(
+                f"{literal(f.name)}, {comparable(f'{expression}.{quote(f.name)}', f.dataType, depth)}"
+                for f in type_.fields
+            )
+            return f"IF({expression} IS NULL, NULL, named_struct({fields}))"
+        case _:
+            raise InternalError.broken(f"no comparison for type {type_.simpleString()}")
+
+
+def _holds_map(type_: DataType) -> bool:
+    from pyspark.sql import types as t
+
+    match type_:
+        case t.MapType() | t.VariantType():
+            return True
+        case t.ArrayType():
+            return _holds_map(type_.elementType)
+        case t.StructType():
+            return any(_holds_map(field.dataType) for field in type_.fields)
+        case _:
+            return False
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The branch that statements write to, with the types that every value is cast to."""
+
+    name: TableName
+    branch: str
+    schema: StructType
+
+    @property
+    def table(self) -> str:
+        """The branch as a table in SQL."""
+        return f"{self.name.quoted()}.{quote(f'branch_{self.branch}')}"
+
+    @property
+    def columns(self) -> str:
+        """All columns of the table as an SQL list."""
+        return ", ".join(quote(field.name) for field in self.schema.fields)
+
+    def _cast(self) -> str:
+        return ", ".join(
+            f"CAST({quote(f.name)} AS {type_sql(f.dataType)}) AS {quote(f.name)}"
+            for f in self.schema.fields
+        )
+
+    def append(self, rows: str, only: str | None = None) -> str:
+        """INSERT of a query's rows, or of those with one action."""
+        where = "" if only is None else f" WHERE {quote(ACTION)} = {literal(only)}"
+        return (
+            f"INSERT INTO {self.table} ({self.columns}) SELECT {self._cast()} FROM ({rows}){where}"
+        )
+
+    def overwrite(self, rows: str) -> str:
+        """Replacement of the whole content by a query's rows."""
+        return f"INSERT INTO {self.table} REPLACE WHERE true SELECT {self._cast()} FROM ({rows})"
+
+    def nothing(self) -> str:
+        """An INSERT of no row: a commit that only carries a frontier."""
+        return f"INSERT INTO {self.table} SELECT * FROM {self.table} WHERE false"
+
+    def merge(self, write: Merge, rows: str, *, inserts: bool) -> str:
+        """MERGE of rows that carry an action; without inserts it is an inner join."""
+        only = "" if inserts or write.unique else f" WHERE {quote(ACTION)} <> 'insert'"
+        clauses = [
+            f"MERGE INTO {self.table} AS target",
+            f"USING (SELECT {self._cast()}, {quote(ACTION)} FROM ({rows}){only}) AS change",
+            f"ON {self._condition(write)}",
+            f"WHEN MATCHED AND change.{quote(ACTION)} <> 'update' THEN DELETE",
+            *self._update(write.on),
+        ]
+        if inserts:
+            values = ", ".join(f"change.{quote(f.name)}" for f in self.schema.fields)
+            clauses.append(
+                f"WHEN NOT MATCHED AND change.{quote(ACTION)} = 'insert' "
+                f"THEN INSERT ({self.columns}) VALUES ({values})"
+            )
+        return "\n".join(clauses)
+
+    def _condition(self, write: Merge) -> str:
+        types = {field.name: field.dataType for field in self.schema.fields}
+        terms = [
+            f"{comparable(f'target.{quote(column)}', types[column])} <=> "
+            f"{comparable(f'change.{quote(column)}', types[column])}"
+            for column in write.on
+        ]
+        if not write.unique:
+            terms.append(f"change.{quote(ACTION)} <> 'insert'")
+        if write.prune is not None:
+            terms.append(f"({write.prune})")
+        return " AND ".join(terms)
+
+    def _update(self, on: Sequence[str]) -> list[str]:
+        others = [field.name for field in self.schema.fields if field.name not in on]
+        if not others:
+            return []
+        pairs = ", ".join(f"target.{quote(name)} = change.{quote(name)}" for name in others)
+        return [f"WHEN MATCHED AND change.{quote(ACTION)} = 'update' THEN UPDATE SET {pairs}"]

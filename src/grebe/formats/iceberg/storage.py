@@ -1,0 +1,90 @@
+"""An Iceberg table that holds a view: made, read and moved by grebe alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from grebe.errors import ConflictError
+from grebe.formats.base import Committed, Orphan, Write
+from grebe.formats.iceberg import statements
+from grebe.formats.iceberg.commit import Committer
+from grebe.formats.iceberg.history import HistoryReader, Lineage, SparkReader, first_seen
+from grebe.formats.iceberg.position import find_run, read_position, run_of
+from grebe.model import Frontier, Position, RunId, Schema, TableName
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SETTINGS = {
+    "write.delete.mode": "merge-on-read",
+    "write.update.mode": "merge-on-read",
+    "write.merge.mode": "merge-on-read",
+    "commit.retry.num-retries": "10",
+    "write.metadata.previous-versions-max": "200",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class IcebergStorage:
+    """The storage table of one view.
+
+    ``session`` must be one that nobody else writes with during a commit, with the cache of its
+    catalog off. ``reader`` reads the metadata without Spark where the driver can reach it; without
+    one Spark's metadata tables are asked.
+    """
+
+    session: SparkSession
+    name: TableName
+    reader: HistoryReader | None = None
+    format_version: int = 3
+
+    def create(self, schema: Schema, properties: Mapping[str, str]) -> None:
+        """Make the empty table; an existing one with the same columns is left alone."""
+        columns = {column.name: column.type for column in schema.columns}
+        settings = {"format-version": str(self.format_version), **SETTINGS, **properties}
+        self.session.sql(statements.create_table(self.name, columns, settings)).collect()
+        stored = [field.name for field in self.session.table(self.name.quoted()).schema.fields]
+        if stored != list(columns):
+            raise ConflictError(
+                f'table "{self.name}" exists with other columns',
+                detail=f"found {', '.join(stored)}",
+            )
+
+    def position(self) -> Position:
+        """The last published frontier and the version it was read at."""
+        return read_position(self._read())
+
+    def commit(self, writes: Sequence[Write], frontier: Frontier, expected: Position) -> Committed:
+        """Move main once, rows and frontier together, if it is still at ``expected``."""
+        return self._committer().commit(writes, frontier, expected)
+
+    def orphans(self) -> tuple[Orphan, ...]:
+        """The branches of runs that did not finish, running ones included, oldest first."""
+        reader = self._reader()
+        found = [
+            Orphan(run_id, first_seen(reader, ref) or datetime.now(UTC))
+            for ref in reader.read().refs
+            if (run_id := run_of(ref)) is not None
+        ]
+        return tuple(sorted(found, key=lambda orphan: (orphan.since, orphan.run_id)))
+
+    def abandon(self, run_id: RunId) -> None:
+        """Drop the run's branch; a run that was published last gets the tag that it may lack."""
+        published = find_run(self._read(), run_id)
+        if published is None:
+            self._committer().drop_branch(run_id)
+        else:
+            self._committer().settle(run_id, published)
+
+    def _committer(self) -> Committer:
+        return Committer(self.session, self.name, self._reader())
+
+    def _reader(self) -> HistoryReader:
+        return self.reader or SparkReader(self.session, self.name)
+
+    def _read(self) -> Lineage:
+        reader = self._reader()
+        return Lineage(reader, reader.read())
