@@ -1,0 +1,371 @@
+"""Nodes to SQL text, for Spark and for DuckDB.
+
+The text is a function of the tree alone: relations that are used more than once become common
+table expressions in the order in which they are needed, everything else is nested.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from sqlglot import exp
+
+from grebe.compiler.nodes import (
+    WEIGHT,
+    Aggregate,
+    At,
+    Consolidate,
+    Distinct,
+    Empty,
+    Filter,
+    InnerJoin,
+    MarkJoin,
+    Named,
+    Node,
+    OuterJoin,
+    Project,
+    Repeat,
+    Scan,
+    SemiJoin,
+    SetKind,
+    SetOperation,
+    Stored,
+    TopK,
+    UnionAll,
+    Unnest,
+    Values,
+    Window,
+)
+from grebe.compiler.scalar import TRUE, Scalar
+from grebe.errors import InternalError
+
+Leaf = Scan | Stored | Named
+Names = Callable[[Leaf], str]
+"""The SQL text that reads the table behind a leaf, e.g. a time-travel clause."""
+
+SINGLE: Final = "__grebe_single"
+"""The aggregate of a scalar subquery: its only value; more than one row raises."""
+
+_SET_WORDS: Final = {
+    SetKind.UNION: "UNION",
+    SetKind.EXCEPT: "EXCEPT",
+    SetKind.EXCEPT_ALL: "EXCEPT ALL",
+    SetKind.INTERSECT: "INTERSECT",
+    SetKind.INTERSECT_ALL: "INTERSECT ALL",
+}
+
+
+def emit(node: Node, dialect: str, names: Names) -> str:
+    """The SQL text of a tree."""
+    writer = _Writer(dialect, names, _shared(node))
+    body = writer.query(node)
+    if not writer.tables:
+        return body
+    tables = ",\n".join(f"{name} AS (\n{text}\n)" for name, text in writer.tables)
+    return f"WITH {tables}\n{body}"
+
+
+def _shared(root: Node) -> frozenset[str]:
+    """Digests of the relations that more than one other relation reads."""
+    uses: Counter[str] = Counter()
+    seen: set[str] = set()
+    stack = [root]
+    while stack:
+        current = stack.pop()
+        uses[current.digest] += 1
+        if isinstance(current, MarkJoin):
+            uses[current.right.digest] += 1  # its text holds the right side twice
+        if current.digest not in seen:
+            seen.add(current.digest)
+            stack.extend(reversed(current.inputs))
+    return frozenset(digest for digest, count in uses.items() if count > 1)
+
+
+@dataclass(slots=True)
+class _Writer:
+    dialect: str
+    names: Names
+    shared: frozenset[str]
+    tables: list[tuple[str, str]] = field(default_factory=list)
+    written: dict[str, str] = field(default_factory=dict)
+    aliases: int = 0
+
+    def quote(self, name: str) -> str:
+        return exp.to_identifier(name, quoted=True).sql(self.dialect)
+
+    def scalar(self, item: Scalar) -> str:
+        return _spelled(item.ast, self.dialect).sql(self.dialect, comments=False)
+
+    def list_of(self, names: Sequence[str]) -> str:
+        return ", ".join(self.quote(name) for name in names)
+
+    def alias(self) -> str:
+        self.aliases += 1
+        return f"q{self.aliases}"
+
+    def relation(self, node: Node) -> str:
+        """The text of a relation inside FROM."""
+        if node.digest in self.shared and not isinstance(node, Leaf):
+            if node.digest not in self.written:
+                body = self.query(node)
+                name = f"c{len(self.tables) + 1}"
+                self.tables.append((name, body))
+                self.written[node.digest] = name
+            return self.written[node.digest]
+        if isinstance(node, (Stored, Named)):
+            return self.names(node)
+        return f"(\n{_indent(self.query(node))}\n) AS {self.alias()}"
+
+    def query(self, node: Node) -> str:
+        """The SELECT of a relation."""
+        method = _SPELLINGS.get(type(node))
+        if method is None:
+            raise InternalError.broken(f"no SQL for {type(node).__name__}")
+        return method(self, node)
+
+    def leaf(self, node: Stored | Named) -> str:
+        return f"SELECT {self.list_of(node.columns)} FROM {self.names(node)}"
+
+    def empty(self, node: Empty) -> str:
+        return f"SELECT {self.list_of(node.columns)} FROM {self.relation(node.like)} WHERE FALSE"
+
+    def distinct(self, node: Distinct) -> str:
+        return f"SELECT DISTINCT {self.list_of(node.columns)} FROM {self.relation(node.input)}"
+
+    def union_all(self, node: UnionAll) -> str:
+        return self.stack(node.branches, node.names, "UNION ALL")
+
+    def set_operation(self, node: SetOperation) -> str:
+        return self.stack((node.left, node.right), node.names, _SET_WORDS[node.kind])
+
+    def scan(self, node: Scan) -> str:
+        items = [f"{self.quote(source)} AS {self.quote(name)}" for name, source in node.pairs]
+        if node.at is At.DELTA:
+            items.append(self.quote(WEIGHT))
+        return f"SELECT {', '.join(items)} FROM {self.names(node)}"
+
+    def values(self, node: Values) -> str:
+        rows = ", ".join(f"({', '.join(self.scalar(item) for item in row)})" for row in node.rows)
+        columns = self.list_of(node.names)
+        return f"SELECT {columns} FROM (VALUES {rows}) AS {self.alias()}({columns})"
+
+    def block(self, node: Filter | Project) -> str:
+        """One SELECT … WHERE for a projection and the filters below it."""
+        items = self.list_of(node.columns)
+        source: Node = node
+        if isinstance(node, Project):
+            items = self.items(node.outputs)
+            source = node.input
+        predicates: list[str] = []
+        while isinstance(source, Filter) and (source is node or source.digest not in self.shared):
+            predicates.append(self.scalar(source.predicate))
+            source = source.input
+        text = f"SELECT {items} FROM {self.relation(source)}"
+        if predicates:
+            text += f"\nWHERE {_conjunction(predicates[::-1])}"
+        return text
+
+    def items(self, outputs: Sequence[tuple[str, Scalar]]) -> str:
+        return ", ".join(
+            self.quote(name)
+            if item.column == name
+            else f"{self.scalar(item)} AS {self.quote(name)}"
+            for name, item in outputs
+        )
+
+    def inner(self, node: InnerJoin) -> str:
+        """Joins in the order of the parts; each conjunct as soon as its columns are there."""
+        waiting = list(node.on)
+        bound = set(node.parts[0].columns)
+        ready, waiting = _split(waiting, bound)
+        where = [self.scalar(item) for item in ready]
+        text = f"SELECT {self.list_of(node.columns)} FROM {self.relation(node.parts[0])}"
+        for part in node.parts[1:]:
+            bound.update(part.columns)
+            ready, waiting = _split(waiting, bound)
+            relation = self.relation(part)
+            if ready:
+                on = _conjunction([self.scalar(item) for item in ready])
+                text += f"\nJOIN {relation} ON {on}"
+            else:
+                text += f"\nCROSS JOIN {relation}"
+        if waiting:
+            raise InternalError.broken("a join condition reads a column that no part has")
+        return text + (f"\nWHERE {_conjunction(where)}" if where else "")
+
+    def binary(self, node: OuterJoin | SemiJoin) -> str:
+        left, right = self.relation(node.left), self.relation(node.right)
+        columns = self.list_of(node.columns)
+        return f"SELECT {columns} FROM {left}\n{self.word(node)} {right} ON {self.scalar(node.on)}"
+
+    def word(self, node: OuterJoin | SemiJoin) -> str:
+        if isinstance(node, OuterJoin):
+            return "FULL OUTER JOIN" if node.full else "LEFT JOIN"
+        kind = "ANTI" if node.anti else "SEMI"
+        return f"LEFT {kind} JOIN" if self.dialect == "spark" else f"{kind} JOIN"
+
+    def mark(self, node: MarkJoin) -> str:
+        right, on = self.relation(node.right), self.scalar(node.on)
+        found = f"EXISTS (SELECT 1 FROM {right} WHERE {on})"
+        unknown = f"EXISTS (SELECT 1 FROM {right} WHERE ({on}) IS NULL)"
+        value = f"CASE WHEN {found} THEN TRUE WHEN {unknown} THEN NULL ELSE FALSE END"
+        columns = self.list_of(node.left.columns)
+        left = self.relation(node.left)
+        return f"SELECT {columns}, {value} AS {self.quote(node.name)} FROM {left}"
+
+    def stack(self, branches: Sequence[Node], names: Sequence[str], word: str) -> str:
+        parts = []
+        for branch in branches:
+            pairs = zip(branch.columns, names, strict=True)
+            items = ", ".join(
+                self.quote(name) if own == name else f"{self.quote(own)} AS {self.quote(name)}"
+                for own, name in pairs
+            )
+            parts.append(f"SELECT {items} FROM {self.relation(branch)}")
+        return f"\n{word}\n".join(parts)
+
+    def aggregate(self, node: Aggregate) -> str:
+        calls = [f"{self.scalar(call)} AS {self.quote(name)}" for name, call in node.calls]
+        items = ", ".join([*(self.quote(key) for key in node.keys), *calls])
+        text = f"SELECT {items} FROM {self.relation(node.input)}"
+        return f"{text}\nGROUP BY {self.list_of(node.keys)}" if node.keys else text
+
+    def window(self, node: Window) -> str:
+        calls = [f"{self.scalar(call)} AS {self.quote(name)}" for name, call in node.calls]
+        items = ", ".join([self.list_of(node.input.columns), *calls])
+        return f"SELECT {items} FROM {self.relation(node.input)}"
+
+    def topk(self, node: TopK) -> str:
+        columns = self.list_of(node.columns)
+        order = ", ".join(
+            f"{self.quote(item.column)} {'DESC' if item.descending else 'ASC'}"
+            f" NULLS {'FIRST' if item.nulls_first else 'LAST'}"
+            for item in node.order
+        )
+        if not node.partition:
+            text = f"SELECT {columns} FROM {self.relation(node.input)}\nORDER BY {order}"
+            text += "" if node.limit is None else f"\nLIMIT {node.limit}"
+            return text + (f"\nOFFSET {node.offset}" if node.offset else "")
+        over = f"PARTITION BY {self.list_of(node.partition)} ORDER BY {order}"
+        place = self.quote("__grebe_place")
+        ranked = (
+            f"SELECT {columns}, ROW_NUMBER() OVER ({over}) AS {place}"
+            f" FROM {self.relation(node.input)}"
+        )
+        bounds = [f"{place} > {node.offset}"]
+        if node.limit is not None:
+            bounds.append(f"{place} <= {node.offset + node.limit}")
+        return (
+            f"SELECT {columns} FROM (\n{_indent(ranked)}\n) AS {self.alias()}"
+            f"\nWHERE {' AND '.join(bounds)}"
+        )
+
+    def unnest(self, node: Unnest) -> str:
+        """Row by row, so it is spelled as each engine's own lateral form."""
+        names = (*((node.position,) if node.position else ()), *node.names)
+        columns = self.list_of(node.columns)
+        relation = self.relation(node.input)
+        collection = self.scalar(node.collection)
+        if self.dialect == "spark":
+            call = "posexplode" if node.position else "explode"
+            outer = "OUTER " if node.outer else ""
+            view = f"LATERAL VIEW {outer}{call}({collection}) {self.alias()}"
+            return f"SELECT {columns} FROM {relation}\n{view} AS {self.list_of(names)}"
+        if len(node.names) == 2:
+            entries = self.alias()
+            key, value = (self.quote(name) for name in node.names)
+            body = (
+                f"SELECT {entries}.entry.key AS {key}, {entries}.entry.value AS {value}"
+                f" FROM (SELECT UNNEST(map_entries({collection})) AS entry) AS {entries}"
+            )
+        else:
+            items = [f"UNNEST({collection}) AS {self.quote(node.names[0])}"]
+            if node.position:
+                ordinal = f"generate_subscripts({collection}, 1) - 1"
+                items.insert(0, f"{ordinal} AS {self.quote(node.position)}")
+            body = f"SELECT {', '.join(items)}"
+        join = "LEFT JOIN" if node.outer else "JOIN"
+        return (
+            f"SELECT {columns} FROM {relation}\n{join} LATERAL ({body}) AS {self.alias()} ON TRUE"
+        )
+
+    def consolidate(self, node: Consolidate) -> str:
+        weight = self.quote(WEIGHT)
+        total = f"CAST(SUM({weight}) AS BIGINT)"
+        columns = [name for name in node.columns if name != WEIGHT]
+        items = ", ".join(
+            f"{total} AS {weight}" if name == WEIGHT else self.quote(name) for name in node.columns
+        )
+        text = f"SELECT {items} FROM {self.relation(node.input)}"
+        group = f"\nGROUP BY {self.list_of(columns)}" if columns else ""
+        return f"{text}{group}\nHAVING SUM({weight}) <> 0"
+
+    def repeat(self, node: Repeat) -> str:
+        weight = self.quote(WEIGHT)
+        sign = f"CAST(CASE WHEN {weight} > 0 THEN 1 ELSE -1 END AS BIGINT) AS {weight}"
+        items = ", ".join(sign if name == WEIGHT else self.quote(name) for name in node.columns)
+        relation = self.relation(node.input)
+        if self.dialect == "spark":
+            steps = f"explode(sequence(1, abs({weight})))"
+            return f"SELECT {items} FROM {relation}\nLATERAL VIEW {steps} {self.alias()} AS step"
+        body = f"SELECT UNNEST(range(abs({weight}))) AS step"
+        return f"SELECT {items} FROM {relation}\nJOIN LATERAL ({body}) AS {self.alias()} ON TRUE"
+
+
+_SPELLINGS: Final[dict[type[Node], Callable[..., str]]] = {
+    Scan: _Writer.scan,
+    Stored: _Writer.leaf,
+    Named: _Writer.leaf,
+    Values: _Writer.values,
+    Empty: _Writer.empty,
+    Filter: _Writer.block,
+    Project: _Writer.block,
+    InnerJoin: _Writer.inner,
+    OuterJoin: _Writer.binary,
+    SemiJoin: _Writer.binary,
+    MarkJoin: _Writer.mark,
+    UnionAll: _Writer.union_all,
+    SetOperation: _Writer.set_operation,
+    Distinct: _Writer.distinct,
+    Aggregate: _Writer.aggregate,
+    Window: _Writer.window,
+    TopK: _Writer.topk,
+    Unnest: _Writer.unnest,
+    Consolidate: _Writer.consolidate,
+    Repeat: _Writer.repeat,
+}
+
+
+def _conjunction(predicates: Sequence[str]) -> str:
+    return " AND ".join(predicates if len(predicates) == 1 else [f"({p})" for p in predicates])
+
+
+def _split(waiting: Sequence[Scalar], bound: set[str]) -> tuple[list[Scalar], list[Scalar]]:
+    ready = [item for item in waiting if item.columns <= bound]
+    return [item for item in ready if item != TRUE], [item for item in waiting if item not in ready]
+
+
+def _indent(text: str) -> str:
+    return "\n".join(f"  {line}" for line in text.splitlines())
+
+
+def _spelled(ast: exp.Expr, dialect: str) -> exp.Expr:
+    """The tree with grebe's own functions replaced by what the engine has for them."""
+    if ast.find(exp.Anonymous) is None:
+        return ast
+
+    def replace(tree: exp.Expr) -> exp.Expr:
+        if isinstance(tree, exp.Anonymous) and tree.name.lower() == SINGLE:
+            value = tree.expressions[0].sql(dialect)
+            raising = "raise_error" if dialect == "spark" else "error"
+            problem = "scalar subquery returned more than one row"
+            return exp.maybe_parse(
+                f"CASE WHEN COUNT(*) > 1 THEN {raising}('{problem}') ELSE ANY_VALUE({value}) END",
+                dialect=dialect,
+            )
+        return tree
+
+    return ast.copy().transform(replace, copy=False)

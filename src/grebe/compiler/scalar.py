@@ -1,0 +1,147 @@
+"""Scalar expressions: a parsed tree that nobody changes, with its text and the columns it reads.
+
+Every column inside a compiled query has a name of its own (`lower` sees to that), so a bare name
+is enough to say which column is meant, in any operator and on both sides of a join.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from sqlglot import exp
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scalar:
+    """An immutable expression. Two are equal when their texts are."""
+
+    ast: exp.Expr
+    text: str
+    columns: frozenset[str]
+
+    @staticmethod
+    def of(ast: exp.Expr) -> Scalar:
+        """The scalar of a tree; the caller gives the tree away."""
+        columns = frozenset(column.name for column in ast.find_all(exp.Column))
+        return Scalar(ast, ast.sql(comments=False), columns)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Scalar) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __repr__(self) -> str:
+        return f"Scalar({self.text})"
+
+    @property
+    def column(self) -> str | None:
+        """The name when this is nothing but a column, else None."""
+        return self.ast.name if isinstance(self.ast, exp.Column) else None
+
+    @property
+    def is_literal(self) -> bool:
+        """True for a constant that needs no row: a literal, NULL, TRUE, or a cast of one."""
+        return not self.columns and not self.ast.find(exp.Func, exp.Subquery)
+
+    def copy(self) -> exp.Expr:
+        """A tree that the caller may put into a larger one."""
+        return self.ast.copy()
+
+
+def column(name: str) -> Scalar:
+    """The scalar that reads one column."""
+    ast = exp.column(exp.to_identifier(name, quoted=True))
+    return Scalar(ast, ast.sql(), frozenset((name,)))
+
+
+def number(value: int) -> Scalar:
+    """An integer literal."""
+    return Scalar.of(exp.Literal.number(value))
+
+
+def text(value: str) -> Scalar:
+    """A string literal."""
+    return Scalar.of(exp.Literal.string(value))
+
+
+TRUE: Final = Scalar.of(exp.true())
+FALSE: Final = Scalar.of(exp.false())
+NULL: Final = Scalar.of(exp.null())
+
+
+def all_of(conjuncts: Iterable[Scalar]) -> Scalar:
+    """The conjunction; TRUE when there is nothing to require."""
+    kept = [item for item in conjuncts if item != TRUE]
+    if not kept:
+        return TRUE
+    if len(kept) == 1:
+        return kept[0]
+    return Scalar.of(exp.and_(*(_wrapped(item) for item in kept), copy=False))
+
+
+def _wrapped(item: Scalar) -> exp.Expr:
+    tree = item.copy()
+    return exp.paren(tree, copy=False) if isinstance(tree, exp.Connector) else tree
+
+
+def conjuncts_of(predicate: Scalar) -> tuple[Scalar, ...]:
+    """The parts of a conjunction, without the parentheses around them."""
+    tree = predicate.ast.unnest()
+    if isinstance(tree, exp.And):
+        return tuple(Scalar.of(part.unnest()) for part in tree.flatten())
+    return () if predicate == TRUE else (Scalar.of(tree),)
+
+
+def equals(left: Scalar, right: Scalar) -> Scalar:
+    """``left = right`` as SQL means it: NULL when a side is NULL."""
+    return Scalar.of(exp.EQ(this=_operand(left), expression=_operand(right)))
+
+
+def same(left: Scalar, right: Scalar) -> Scalar:
+    """Null-safe equality: for keys and for the identity of rows."""
+    return Scalar.of(exp.NullSafeEQ(this=_operand(left), expression=_operand(right)))
+
+
+def _operand(item: Scalar) -> exp.Expr:
+    tree = item.copy()
+    simple = isinstance(tree, (exp.Column, exp.Literal, exp.Func, exp.Cast, exp.Paren, exp.Null))
+    return tree if simple else exp.paren(tree, copy=False)
+
+
+def substitute(scalar: Scalar, by: Mapping[str, Scalar]) -> Scalar:
+    """The scalar with columns replaced by other scalars; others stay."""
+    if not scalar.columns.intersection(by):
+        return scalar
+    if scalar.column is not None:
+        return by[scalar.column]
+
+    def replace(tree: exp.Expr) -> exp.Expr:
+        if isinstance(tree, exp.Column) and tree.name in by:
+            return _operand(by[tree.name])
+        return tree
+
+    return Scalar.of(scalar.copy().transform(replace, copy=False))
+
+
+def rename(scalar: Scalar, names: Mapping[str, str]) -> Scalar:
+    """The scalar with columns renamed."""
+    return substitute(scalar, {old: column(new) for old, new in names.items()})
+
+
+def build(template: str, **parts: Scalar) -> Scalar:
+    """A scalar from SQL text in which ``:name`` stands for a part.
+
+    >>> build("COALESCE(:x, 0) > :y", x=column("a"), y=number(1)).text
+    'COALESCE("a", 0) > 1'
+    """
+    tree = exp.maybe_parse(template, copy=False)
+
+    def replace(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Placeholder) and node.name in parts:
+            return _operand(parts[node.name])
+        return node
+
+    return Scalar.of(tree.transform(replace, copy=False))

@@ -1,0 +1,214 @@
+"""The nouns of the design as frozen dataclasses. No behaviour that touches the world."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, NewType
+
+from grebe.errors import Where
+
+Version = NewType("Version", str)
+"""A position in one table's history. Opaque text: only its format's file may look inside."""
+
+RunId = NewType("RunId", str)
+
+
+class Policy(StrEnum):
+    """What the user allows a refresh to do."""
+
+    AUTO = "auto"
+    INCREMENTAL = "incremental"
+    STRICT = "strict"
+    FULL = "full"
+
+
+class Outcome(StrEnum):
+    """What a refresh did."""
+
+    NO_OP = "no_op"
+    INCREMENTAL = "incremental"
+    FULL = "full"
+    FAILED = "failed"
+
+
+class State(StrEnum):
+    """Where a view stands towards its definition and its sources."""
+
+    NEVER_REFRESHED = "never refreshed"
+    FRESH = "fresh"
+    STALE = "stale"
+    INVALID = "invalid"
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A coded cause of a choice, with the place in the SQL and the numbers behind it."""
+
+    code: str
+    message: str
+    where: Where | None = None
+    numbers: tuple[tuple[str, float], ...] = ()
+
+    def __str__(self) -> str:
+        place = f" at {self.where.line}:{self.where.column}" if self.where else ""
+        return f"{self.message}{place}  [{self.code}]"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class TableName:
+    """A fully resolved table: catalog, schema (dotted if nested) and name."""
+
+    catalog: str
+    schema: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.catalog}.{self.schema}.{self.name}"
+
+    def quoted(self, quote: str = "`") -> str:
+        """The name as SQL text, every part quoted."""
+        parts = [self.catalog, *self.schema.split("."), self.name]
+        return ".".join(f"{quote}{part.replace(quote, quote * 2)}{quote}" for part in parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: its id never changes, its name and type may. ``type`` is Spark SQL type text."""
+
+    id: int
+    name: str
+    type: str
+    nullable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The columns of a table at some version."""
+
+    id: str
+    columns: tuple[Column, ...]
+
+    def by_id(self) -> dict[int, Column]:
+        """The columns keyed by their stable ids."""
+        return {column.id: column for column in self.columns}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The column names in order."""
+        return tuple(column.name for column in self.columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """``(after, upto]``: the history of one source after one version, up to and with another.
+
+    ``after is None`` means "from nothing": the whole content at ``upto`` is the change.
+    """
+
+    after: Version | None
+    upto: Version
+
+    @property
+    def is_empty(self) -> bool:
+        """True when nothing can have changed."""
+        return self.after == self.upto
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePoint:
+    """Which data of one source a view shows."""
+
+    identity: str
+    version: Version
+    committed_at: datetime | None
+    schema_id: str
+    fingerprint: str | None = None
+    """The definition fingerprint when the source is itself a view."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frontier:
+    """Which data a view shows, kept inside the storage table's own commit."""
+
+    sources: tuple[tuple[str, SourcePoint], ...]
+    fingerprint: str
+    run_id: RunId
+    engine_version: str
+    state_layout: int
+    values: tuple[tuple[str, str], ...] = field(default=())
+    """Small state that lives in the frontier, e.g. whether a stored prefix is complete."""
+
+    @property
+    def by_source(self) -> dict[str, SourcePoint]:
+        """The points keyed by source name."""
+        return dict(self.sources)
+
+    def to_json(self) -> str:
+        """The frontier as one line of JSON with sorted keys: equal frontiers, equal text."""
+        document = {
+            "sources": {name: _point_to_dict(point) for name, point in self.sources},
+            "fingerprint": self.fingerprint,
+            "run_id": self.run_id,
+            "engine_version": self.engine_version,
+            "state_layout": self.state_layout,
+            "values": dict(self.values),
+        }
+        return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+    @staticmethod
+    def from_json(text: str) -> Frontier:
+        """The frontier that ``to_json`` wrote."""
+        document = json.loads(text)
+        return Frontier(
+            sources=tuple(
+                (name, _point_from_dict(point))
+                for name, point in sorted(document["sources"].items())
+            ),
+            fingerprint=document["fingerprint"],
+            run_id=RunId(document["run_id"]),
+            engine_version=document["engine_version"],
+            state_layout=document["state_layout"],
+            values=tuple(sorted(document.get("values", {}).items())),
+        )
+
+
+def _point_to_dict(point: SourcePoint) -> dict[str, str | None]:
+    return {
+        "identity": point.identity,
+        "version": point.version,
+        "committed_at": point.committed_at.isoformat() if point.committed_at else None,
+        "schema_id": point.schema_id,
+        "fingerprint": point.fingerprint,
+    }
+
+
+def _point_from_dict(document: Mapping[str, Any]) -> SourcePoint:
+    stamp = document["committed_at"]
+    return SourcePoint(
+        identity=document["identity"],
+        version=Version(document["version"]),
+        committed_at=datetime.fromisoformat(stamp) if stamp else None,
+        schema_id=document["schema_id"],
+        fingerprint=document.get("fingerprint"),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """The frontier found in a storage table, and the storage version it was read at.
+
+    ``frontier is None`` means the view was never refreshed. ``foreign`` names commits of somebody
+    else that lie on top of ours and are not maintenance: the rows can no longer be trusted.
+    """
+
+    frontier: Frontier | None
+    version: Version | None
+    row_version: Version | None = None
+    """The last version that changed a row: frontier-only commits and maintenance do not move it."""
+    foreign: tuple[str, ...] = ()
+    unproven: str | None = None
+    """Why the chain from the table's head to our last commit cannot be followed, if so."""
