@@ -18,8 +18,8 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from grebe.config import cache_folder
-from grebe.engine.java import Java
+from grebe.config import cache_folder, load
+from grebe.engine.java import Java, find_java
 from grebe.errors import ConfigError
 
 COORDINATES = (
@@ -134,3 +134,21 @@ def _check(folder: Path) -> None:
                 hint="check the mirror that Spark resolves from",
                 code="jars-missing",
             )
+
+
+def main(arguments: list[str]) -> int:
+    """0 when the jars are here; `--have` only looks, otherwise they are fetched."""
+    if "--have" in arguments:
+        return 0 if jar_folder().is_dir() else 1
+    try:
+        settings = load()
+        jars = ensure_jars(find_java(settings.spark.java), dict(settings.spark.conf))
+    except ConfigError as error:
+        sys.stderr.write(error.explain() + "\n")
+        return 1
+    sys.stdout.write(f"{len(jars)} jars in {jar_folder()}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

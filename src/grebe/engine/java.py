@@ -8,11 +8,12 @@ import re
 import shutil
 import stat
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from grebe.config import cache_folder
+from grebe.config import cache_folder, load
 from grebe.errors import ConfigError
 
 SUPPORTED = (17, 21)
@@ -148,3 +149,18 @@ def _bundled(variables: Mapping[str, str]) -> Path | None:
         draft.chmod(draft.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
         draft.replace(shim)
     return shim.parent.parent
+
+
+def main() -> int:
+    """0 when a Java is there; else 1, and the reason on stderr."""
+    try:
+        java = find_java(load().spark.java)
+    except ConfigError as error:
+        sys.stderr.write(error.explain() + "\n")
+        return 1
+    sys.stdout.write(f"Java {java.version} ({java.found}): {java.home}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Measurements: what things cost on this machine."""

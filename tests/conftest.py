@@ -1,0 +1,60 @@
+"""What every suite shares: one Spark per process, hypothesis profiles, long runs by seed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from benchmarks.eventlog import event_log_conf
+from evidence import LongRun
+from grebe.config import Settings, load
+from grebe.engine.session import open_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LONG = ("laws", "races", "crash", "cluster")
+
+# The first example of a Spark test also pays for Spark's start.
+settings.register_profile("dev", max_examples=25, deadline=None, print_blob=True)
+settings.register_profile(
+    "long", max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck)
+)
+settings.load_profile(os.environ.get("GREBE_TEST_PROFILE", "dev"))
+
+
+@pytest.fixture(scope="session")
+def event_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of Spark's event log, for benchmarks.eventlog."""
+    return tmp_path_factory.mktemp("events")
+
+
+@pytest.fixture(scope="session")
+def project(tmp_path_factory: pytest.TempPathFactory, event_log: Path) -> Settings:
+    """The embedded default in a folder of its own, with an event log."""
+    folder = tmp_path_factory.mktemp("project")
+    lines = [f'"{key}" = "{value}"' for key, value in event_log_conf(event_log).items()]
+    (folder / "grebe.toml").write_text("\n".join(["[spark.conf]", *lines, ""]))
+    return load(folder)
+
+
+@pytest.fixture(scope="session")
+def spark(project: Settings) -> Iterator[SparkSession]:
+    """The session of this process; Iceberg's catalog is `lake`."""
+    session = open_session(project)
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def long_run(request: pytest.FixtureRequest) -> LongRun:
+    """Seeds and counts of a long test; the evidence file is named by the test's marker."""
+    suite = next(name for name in LONG if request.node.get_closest_marker(name))
+    companions = sum(1 for item in request.session.items if item.get_closest_marker(suite))
+    minutes = float(os.environ.get("GREBE_TEST_MINUTES", "45")) / companions
+    return LongRun.resume(suite, request.node.name, minutes)

@@ -1,0 +1,174 @@
+"""Runs the checks and the suites by their shares and prints what each took (`make test`).
+
+A suite is a folder of `tests/`. Suites that keep one core busy without Spark run beside those
+that start a Spark, whose time is mostly waiting.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+ROOT = Path(__file__).resolve().parent.parent
+REPORTS = ROOT / ".cache" / "reports"
+SHARES = {
+    "check": 1.0,
+    "compiler": 7.0,
+    "formats": 6.0,
+    "engine": 5.0,
+    "programs": 2.0,
+    "cli": 2.0,
+    "reserve": 2.0,
+}
+WITHOUT_SPARK = ("compiler", "programs", "config", "docstrings")
+LONG_MINUTES = 50
+NOTHING_COLLECTED = 5
+CHECKS = (
+    ("ruff", "format", "--check", "--quiet", "."),
+    ("ruff", "check", "--quiet", "."),
+    ("mypy",),
+    ("lint-imports", "--no-logo", "--cache-dir", ".cache/imports"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What one suite did, and how long it took."""
+
+    name: str
+    passed: int
+    failed: int
+    skipped: int
+    minutes: float
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs what is asked for; 0 when nothing failed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", help="one suite instead of all")
+    parser.add_argument("--long", help="the long tests with this marker instead")
+    options = parser.parse_args(arguments)
+    REPORTS.mkdir(parents=True, exist_ok=True)
+    begun = time.monotonic()
+    if options.long:
+        results = [run_long(options.long)]
+    elif options.only:
+        results = [run(options.only)]
+    else:
+        results = run_all()
+    report(results, (time.monotonic() - begun) / 60)
+    return 1 if any(result.failed for result in results) else 0
+
+
+def run_all() -> list[Result]:
+    """Checks first, then two lanes side by side."""
+    names = suites()
+    lanes = [
+        [name for name in names if name in WITHOUT_SPARK],
+        [name for name in names if name not in WITHOUT_SPARK],
+    ]
+    first = run("check")
+    with ThreadPoolExecutor(len(lanes)) as pool:
+        rest = pool.map(lambda lane: [run(name) for name in lane], lanes)
+        return [first, *(result for lane in rest for result in lane)]
+
+
+def suites() -> list[str]:
+    """The rooms of `tests/` that have something in them, and the examples in docstrings."""
+    tests = ROOT / "tests"
+    rooms = sorted({file.relative_to(tests).parts[0] for file in tests.glob("*/**/test_*.py")})
+    loose = ["repository"] if any(tests.glob("test_*.py")) else []
+    return ["docstrings", *loose, *rooms]
+
+
+def run(name: str) -> Result:
+    """One suite, start to end; its output is shown when it is over."""
+    if name == "check":
+        return run_checks()
+    if name == "docstrings":
+        return run_pytest(name, ["--doctest-modules", "src"])
+    if name == "repository":
+        return run_pytest(name, [str(file) for file in sorted((ROOT / "tests").glob("test_*.py"))])
+    return run_pytest(name, [str(ROOT / "tests" / name)])
+
+
+def run_long(marker: str) -> Result:
+    """The long tests of one marker; they stop by themselves before the limit."""
+    limit = str(LONG_MINUTES * 60)
+    return run_pytest(marker, ["-m", marker, f"--timeout={limit}", "tests"], shown=True)
+
+
+def run_checks() -> Result:
+    """Format, lint, types and imports, each counted as one."""
+    begun = time.monotonic()
+    programs = Path(sys.executable).parent
+    codes = [
+        subprocess.run([programs / program, *options], cwd=ROOT, check=False).returncode
+        for program, *options in CHECKS
+    ]
+    failed = sum(1 for code in codes if code)
+    return Result("check", len(codes) - failed, failed, 0, (time.monotonic() - begun) / 60)
+
+
+def run_pytest(name: str, arguments: Sequence[str], *, shown: bool = False) -> Result:
+    """One pytest process, counted from its report."""
+    file = REPORTS / f"{name}.xml"
+    file.unlink(missing_ok=True)
+    print(f"{name}: started", flush=True)
+    begun = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", f"--junit-xml={file}", *arguments],
+        cwd=ROOT,
+        stdout=None if shown else subprocess.PIPE,
+        stderr=None if shown else subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    minutes = (time.monotonic() - begun) / 60
+    print(f"{done.stdout or ''}{name}: {minutes:.1f} minutes", flush=True)
+    return counted(name, file, done.returncode, minutes)
+
+
+def counted(name: str, file: Path, code: int, minutes: float) -> Result:
+    """The result in pytest's report; a run without a report is one failure."""
+    if code == NOTHING_COLLECTED:
+        return Result(name, 0, 0, 0, minutes)
+    if not file.is_file():
+        return Result(name, 0, 1, 0, minutes)
+    totals = {"tests": 0, "failures": 0, "errors": 0, "skipped": 0}
+    for suite in ElementTree.parse(file).getroot().iter("testsuite"):
+        for key in totals:
+            totals[key] += int(suite.get(key, "0"))
+    failed = totals["failures"] + totals["errors"]
+    passed = totals["tests"] - failed - totals["skipped"]
+    # A pytest that dies after its last test has still failed.
+    return Result(name, passed, failed or int(code != 0), totals["skipped"], minutes)
+
+
+def report(results: Sequence[Result], minutes: float) -> None:
+    """Prints the table of shares and, last, the totals."""
+    print(f"\n{'suite':<12} {'passed':>7} {'failed':>7} {'skipped':>8} {'minutes':>8} {'share':>6}")
+    for result in results:
+        share = SHARES.get(result.name)
+        over = "  over its share" if share and result.minutes > share else ""
+        print(
+            f"{result.name:<12} {result.passed:>7} {result.failed:>7} {result.skipped:>8}"
+            f" {result.minutes:>8.1f} {share or '':>6}{over}"
+        )
+    print(f"{'all':<12} {'':>24} {minutes:>8.1f} {sum(SHARES.values()):>6}\n")
+    passed, failed, skipped = (
+        sum(getattr(result, field) for result in results)
+        for field in ("passed", "failed", "skipped")
+    )
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
