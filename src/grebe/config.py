@@ -265,9 +265,10 @@ class _Entry:
                 raise ConfigError(f"{self.place} must be a table", hint=f"write [{section}]")
             case ("catalogs", name):
                 raise ConfigError(f"{self.place} must be a table", hint=f"write [catalogs.{name}]")
+            case (section, _, *_) if section in (*_SECTIONS, "catalogs"):
+                raise ConfigError(f"{self.place} is unknown", detail="it is nested too deep")
             case (name, *_):
                 known = dict.fromkeys((*_SECTIONS, "catalogs"), _ANY)
-                return self._known(name, known)
         return self._known(name, known)
 
     def _known(self, name: str, known: Mapping[str, _Key]) -> _Key:
@@ -377,9 +378,11 @@ def _section(checked: Checked, name: str) -> dict[str, Value]:
 def _free(checked: Checked, *prefix: str) -> tuple[tuple[str, str], ...]:
     size = len(prefix)
     return tuple(
-        (_dotted(path[size:]), str(value))
-        for path, value in sorted(checked.items())
-        if path[:size] == prefix
+        sorted(
+            (_dotted(path[size:]), str(value))
+            for path, value in checked.items()
+            if path[:size] == prefix
+        )
     )
 
 
@@ -419,8 +422,9 @@ def _refuse_contradiction(where: str, form: TableFormat, keys: Mapping[str, str]
             )
         if form is TableFormat.DUCKLAKE:
             raise ConfigError(f"{where}: DuckLake is no Spark catalog", hint="give a uri")
-    elif form is TableFormat.DUCKLAKE and "uri" not in keys:
-        raise ConfigError(f"{where} has no uri", hint='write uri = "catalog.ducklake"')
+    elif form is TableFormat.DUCKLAKE:
+        if "uri" not in keys:
+            raise ConfigError(f"{where} has no uri", hint='write uri = "catalog.ducklake"')
     elif "root" not in keys and (form is not TableFormat.ICEBERG or "uri" not in keys):
         raise ConfigError(
             f"{where} has no place", hint='give a root folder, a uri, or spark_catalog = "…"'
