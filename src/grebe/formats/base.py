@@ -1,0 +1,248 @@
+"""The contract between grebe and a table format. Small on purpose.
+
+A *source* offers pinned reads and exact changes. A *storage* table offers one atomic move that
+carries rows and frontier together. What a format can do is data (`Capabilities`), never a class
+test. Versions are opaque: only the format that made one may look inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Protocol
+
+from grebe.errors import CheckFailedError
+from grebe.model import Frontier, Position, Reason, RunId, Schema, TableName, Version, Window
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+WEIGHT = "__grebe_weight"
+"""The column that holds a change's signed weight."""
+
+ACTION = "__grebe_action"
+"""The column of a `Merge` that says what to do with the row: insert, update or delete."""
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a table can do, as data."""
+
+    row_id: bool = False
+    """`changes` and `read_at` can carry a stable row id (for row views)."""
+    exact_row_counts: bool = False
+    """`VersionStats.rows`, where it is given, is exact and not an estimate."""
+    head_without_spark: bool = False
+    """`Source.head` neither starts nor asks Spark."""
+    any_two_versions: bool = False
+    """A window may lead backwards or sideways in the history, e.g. after a rollback."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Where a table stands now: read without a Spark job."""
+
+    identity: str
+    version: Version
+    schema: Schema
+    committed_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class KeyBounds:
+    """Smallest and largest value of a column in some files, from metadata. None: unknown."""
+
+    column: str
+    low: object | None
+    high: object | None
+    has_null: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VersionStats:
+    """What metadata says of one version. ``rows`` is None unless it is exact."""
+
+    rows: int | None
+    files: int
+    bytes: int
+    bounds: Mapping[str, Sequence[KeyBounds]]
+    """Per column, one entry per data file: says whether a key filter would prune."""
+
+
+@dataclass(frozen=True, slots=True)
+class WindowStats:
+    """What metadata says of a window, before any row is read."""
+
+    rows_added: int | None
+    rows_removed: int | None
+    files_added: int
+    files_removed: int
+    bytes: int
+    only_maintenance: bool
+    """Nothing but compaction, manifest rewrites and the like: no row changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """The consolidated changes of one window, and how they were found.
+
+    Exactly one of ``arrow`` and ``frame`` is set. The columns are those asked for, with the names
+    and types of ``upto``, plus `WEIGHT`. ``way`` names the method for explain and tests.
+    """
+
+    way: str
+    arrow: pa.Table | None = None
+    frame: DataFrame | None = None
+    bytes_read: int | None = None
+    total: int | None = None
+    """The sum of weights that metadata demands, if it gives one. Arrow was checked against it;
+    whoever runs ``frame`` has the sum at hand and gives it to `check_total`."""
+
+
+def check_total(name: TableName, window: Window, expected: int | None, found: int) -> None:
+    """Nothing when the weights of a window sum to what its row counts demand.
+
+    This guard turns any error in finding changes from silent to loud.
+    """
+    if expected is None or expected == found:
+        return
+    raise CheckFailedError(
+        f'the changes of table "{name}" contradict its row counts',
+        detail=f"({window.after}, {window.upto}]: weights sum to {found}, rows differ by {expected}",
+        hint="refresh in full and report this with the table's history",
+        code="window-guard",
+    )
+
+
+class Source(Protocol):
+    """A table that a view reads."""
+
+    @property
+    def name(self) -> TableName: ...
+
+    @property
+    def capabilities(self) -> Capabilities: ...
+
+    def head(self) -> Head:
+        """Identity, version and schema now; no Spark job."""
+
+    def schema_at(self, version: Version) -> Schema:
+        """The schema that rows of a version are read with."""
+
+    def unreadable(self, window: Window, columns: Sequence[int]) -> Reason | None:
+        """Why the window cannot be read exactly for these column ids, or None if it can."""
+
+    def window_stats(self, window: Window) -> WindowStats:
+        """Rows and files added and removed, from metadata."""
+
+    def version_stats(self, version: Version, columns: Sequence[int] = ()) -> VersionStats:
+        """Rows, files and key bounds of a version, from metadata."""
+
+    def changes(self, window: Window, columns: Sequence[int]) -> Changes:
+        """The consolidated signed rows of the window; guarded by the sum of weights."""
+
+    def read_at(self, version: Version, columns: Sequence[int]) -> DataFrame:
+        """All rows of a version, pinned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows to write: a query for Spark, or a table on the driver."""
+
+    sql: str | None = None
+    arrow: pa.Table | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """Add rows."""
+
+    rows: Rows
+
+
+@dataclass(frozen=True, slots=True)
+class Overwrite:
+    """Make these rows the whole content."""
+
+    rows: Rows
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """Apply rows that carry an `ACTION`, matched null-safely on ``on``.
+
+    delete removes every stored row that matches, update sets all other columns of the one that
+    matches, insert adds. ``expect_updated`` and ``expect_deleted`` are the numbers of stored rows
+    that must match; another number means stored rows contradict the change: nothing is published.
+    The rows hold every column of the table; in a delete only those of ``on`` are looked at.
+
+    A bag is merged on all columns: one delete for every touched value takes all its stored copies,
+    and inserts put back as many as there must be.
+    """
+
+    rows: Rows
+    on: tuple[str, ...]
+    expect_updated: int | None = None
+    expect_deleted: int | None = None
+    unique: bool = False
+    """``on`` is a key of the table, so an insert that finds its key stored contradicts too."""
+    prune: str | None = None
+    """SQL over columns written as ``target.<column>`` that lets the scan skip files."""
+    target_is_large: bool = False
+    """Two cheap passes over the target are better than one outer join of all of it."""
+
+
+Write = Append | Overwrite | Merge
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """A published run: the storage version it made, and what it wrote."""
+
+    version: Version
+    rows_inserted: int | None = None
+    rows_updated: int | None = None
+    rows_deleted: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Orphan:
+    """What a run that did not finish left behind, and since when at the latest it is there."""
+
+    run_id: RunId
+    since: datetime
+
+
+class Storage(Protocol):
+    """The table that holds a view's rows and hidden state."""
+
+    @property
+    def name(self) -> TableName: ...
+
+    def create(self, schema: Schema, properties: Mapping[str, str]) -> None:
+        """Make the empty table; an existing one of the same identity is left alone."""
+
+    def position(self) -> Position:
+        """The last published frontier and the version it was read at. The only truth."""
+
+    def commit(self, writes: Sequence[Write], frontier: Frontier, expected: Position) -> Committed:
+        """Move the table once, rows and frontier together, if it is still at ``expected``.
+
+        No writes at all is a frontier-only commit. Where rows cannot be trusted any more
+        (``expected`` names foreign writes or is unproven) the first write must be an Overwrite.
+        A run that landed before is answered again, not applied again.
+
+        Raises:
+            ConflictError: somebody else moved the table; nothing of this run is visible.
+            CheckFailedError: stored rows contradict the change; nothing is visible.
+            StepFailedError: a statement failed; nothing is visible.
+            UnknownOutcomeError: not even re-reading can tell whether the run landed.
+        """
+
+    def orphans(self) -> Sequence[Orphan]:
+        """What unfinished runs left behind, running ones included: ask the lease before `abandon`."""
+
+    def abandon(self, run_id: RunId) -> None:
+        """Remove what an unpublished run left behind; never a file of a published one."""

@@ -1,0 +1,1 @@
+"""Apache Iceberg tables, format versions 1 to 3."""

@@ -1,0 +1,216 @@
+"""Records of an Avro container file, of which only the wanted fields are decoded.
+
+Manifests are small and read often, so this is a decoder for just them. It refuses a file that ends
+early: a torn manifest must never look like one with fewer entries.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+Value = Any
+"""Whatever an Avro schema describes."""
+
+Read = Callable[["_Cursor"], Value]
+
+_MAGIC = b"Obj\x01"
+_SYNC_BYTES = 16
+
+
+class _Cursor:
+    __slots__ = ("at", "data", "end")
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.end = len(data)
+        self.at = 0
+
+    def take(self, size: int) -> bytes:
+        start, self.at = self.at, self.at + size
+        if size < 0 or self.at > self.end:
+            raise EOFError("the file ends inside a value")
+        return self.data[start : self.at]
+
+    def long(self) -> int:
+        data, at = self.data, self.at
+        shift = value = 0
+        while True:
+            if at >= self.end:
+                raise EOFError("the file ends inside a number")
+            byte = data[at]
+            at += 1
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                break
+            shift += 7
+        self.at = at
+        return (value >> 1) ^ -(value & 1)
+
+    def blob(self) -> bytes:
+        return self.take(self.long())
+
+
+def records(data: bytes, wanted: frozenset[str]) -> Iterator[dict[str, Any]]:
+    """The records as dicts with just the wanted field names (of every level).
+
+    Raises EOFError or ValueError when the bytes are not one whole container.
+    """
+    cursor = _Cursor(data)
+    header = _header(cursor)
+    read = _reader(json.loads(header["avro.schema"]), wanted)
+    codec = header.get("avro.codec", b"null").decode()
+    sync = cursor.take(_SYNC_BYTES)
+    while cursor.at < cursor.end:
+        count = cursor.long()
+        block = _Cursor(_decompress(codec, cursor.blob()))
+        if cursor.take(_SYNC_BYTES) != sync:
+            raise ValueError("a block is not followed by the file's marker")
+        for _ in range(count):
+            yield read(block)
+        if block.at != block.end:
+            raise ValueError("a block holds more bytes than its records")
+
+
+def header(data: bytes) -> dict[str, bytes]:
+    """The key-value pairs in front of the records."""
+    return _header(_Cursor(data))
+
+
+def _header(cursor: _Cursor) -> dict[str, bytes]:
+    if cursor.take(4) != _MAGIC:
+        raise ValueError("not an Avro container")
+    return {key.decode(): value for key, value in _blocks(cursor, _read_pair)}
+
+
+def _read_pair(cursor: _Cursor) -> tuple[bytes, bytes]:
+    return cursor.blob(), cursor.blob()
+
+
+def _blocks(cursor: _Cursor, read: Read) -> list[Any]:
+    items: list[Any] = []
+    while count := cursor.long():
+        if count < 0:
+            cursor.long()
+            count = -count
+        items.extend(read(cursor) for _ in range(count))
+    return items
+
+
+def _decompress(codec: str, block: bytes) -> bytes:
+    if codec == "null":
+        return block
+    if codec == "deflate":
+        return zlib.decompress(block, wbits=-15)
+    if codec == "zstandard":
+        import zstandard
+
+        return zstandard.ZstdDecompressor().decompressobj().decompress(block)
+    if codec == "snappy":
+        import pyarrow as pa
+
+        size = _Cursor(block)
+        length = _unsigned(size)
+        return bytes(pa.decompress(block[:-4], decompressed_size=length, codec="snappy"))
+    raise ValueError(f'the codec "{codec}" is not known')
+
+
+def _unsigned(cursor: _Cursor) -> int:
+    zigzag = cursor.long()
+    return (zigzag << 1) ^ (zigzag >> 63)
+
+
+_FIXED: dict[str, tuple[struct.Struct, int]] = {
+    "float": (struct.Struct("<f"), 4),
+    "double": (struct.Struct("<d"), 8),
+}
+
+
+def _reader(schema: Value, wanted: frozenset[str]) -> Read:
+    """A function that decodes one value of an Avro schema."""
+    if isinstance(schema, list):
+        return _union([_reader(branch, wanted) for branch in schema])
+    if isinstance(schema, dict):
+        return _complex(schema, wanted)
+    return _primitive(schema)
+
+
+def _primitive(name: str) -> Read:
+    if name in ("int", "long"):
+        return _Cursor.long
+    if name == "bytes":
+        return _Cursor.blob
+    if name == "string":
+        return lambda cursor: cursor.blob().decode()
+    if name == "boolean":
+        return lambda cursor: cursor.take(1) == b"\x01"
+    if name == "null":
+        return lambda cursor: None
+    if name in _FIXED:
+        packed, size = _FIXED[name]
+        return lambda cursor: packed.unpack(cursor.take(size))[0]
+    raise ValueError(f'the Avro type "{name}" is not known')
+
+
+def _complex(schema: dict[str, Any], wanted: frozenset[str]) -> Read:
+    kind = schema["type"]
+    if kind == "record":
+        return _record(schema["fields"], wanted)
+    if kind == "array":
+        return _array(schema, _reader(schema["items"], wanted))
+    if kind == "map":
+        value = _reader(schema["values"], wanted)
+        return lambda cursor: dict(
+            _blocks(cursor, lambda inner: (inner.blob().decode(), value(inner)))
+        )
+    if kind == "fixed":
+        size = int(schema["size"])
+        return lambda cursor: cursor.take(size)
+    return _reader(kind, wanted)
+
+
+def _array(schema: dict[str, Any], item: Read) -> Read:
+    """Lists; arrays that stand for maps with non-text keys come back as dicts."""
+    if schema.get("logicalType") == "map":
+        return lambda cursor: {pair["key"]: pair["value"] for pair in _blocks(cursor, item)}
+    return lambda cursor: _blocks(cursor, item)
+
+
+_ALWAYS = frozenset({"key", "value"})
+
+
+def _record(fields: list[dict[str, Any]], wanted: frozenset[str]) -> Read:
+    """Dicts of the wanted fields; a partition keeps all of its fields, named by their ids."""
+    parts: list[tuple[str | int | None, Read]] = []
+    for field in fields:
+        name = field["name"]
+        if name == "partition" and name in wanted:
+            parts.append((name, _partition(field["type"]["fields"])))
+        else:
+            keep = name if name in wanted or name in _ALWAYS else None
+            parts.append((keep, _reader(field["type"], wanted)))
+
+    def read(cursor: _Cursor) -> dict[str | int, Any]:
+        record: dict[str | int, Any] = {}
+        for keep, decode in parts:
+            value = decode(cursor)
+            if keep is not None:
+                record[keep] = value
+        return record
+
+    return read
+
+
+def _partition(fields: list[dict[str, Any]]) -> Read:
+    parts = [(int(field["field-id"]), _reader(field["type"], frozenset())) for field in fields]
+    return lambda cursor: {number: decode(cursor) for number, decode in parts}
+
+
+def _union(branches: list[Read]) -> Read:
+    def read(cursor: _Cursor) -> Value:
+        return branches[cursor.long()](cursor)
+
+    return read

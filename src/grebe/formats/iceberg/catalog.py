@@ -1,0 +1,185 @@
+"""Where a table's current metadata file is. Standard library only: "nothing changed" starts here."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+from urllib.parse import parse_qsl, urlsplit
+
+from grebe.errors import ConfigError, MissingExtraError, SourceError, UnknownTableError
+from grebe.formats.iceberg.files import local_path
+from grebe.model import TableName
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class Locator(Protocol):
+    """Finds a table's current metadata file."""
+
+    needs_spark: bool
+
+    def metadata_location(self, name: TableName) -> str:
+        """The location of the metadata file that is current now."""
+
+
+_QUERY = (
+    "SELECT metadata_location FROM iceberg_tables"
+    " WHERE catalog_name = {0} AND table_namespace = {0} AND table_name = {0}"
+)
+_NAMES = "SELECT table_namespace, table_name FROM iceberg_tables WHERE catalog_name = {0}"
+
+
+class SqliteLocator:
+    """The row of a JDBC catalog in an SQLite file."""
+
+    needs_spark = False
+
+    def __init__(self, path: str, catalog: str) -> None:
+        self._path = path
+        self._catalog = catalog
+
+    def metadata_location(self, name: TableName) -> str:
+        """The location in the table's row."""
+        uri = f"{Path(self._path).absolute().as_uri()}?mode=ro"
+        try:
+            with closing(sqlite3.connect(uri, uri=True, timeout=10)) as connection:
+                row = connection.execute(
+                    _QUERY.format("?"), (self._catalog, name.schema, name.name)
+                ).fetchone()
+                if row:
+                    return str(row[0])
+                known = connection.execute(_NAMES.format("?"), (self._catalog,)).fetchall()
+        except sqlite3.Error as error:
+            raise SourceError(
+                f'catalog "{self._catalog}" cannot be read', detail=f"{self._path}: {error}"
+            ) from error
+        raise UnknownTableError.named(str(name), [f"{name.catalog}.{s}.{t}" for s, t in known])
+
+
+class PostgresLocator:
+    """The row of a JDBC catalog in a PostgreSQL database."""
+
+    needs_spark = False
+
+    def __init__(self, dsn: str, catalog: str) -> None:
+        self._dsn = dsn
+        self._catalog = catalog
+
+    def metadata_location(self, name: TableName) -> str:
+        """The location in the table's row."""
+        try:
+            import psycopg
+        except ImportError as error:
+            raise MissingExtraError.of("psycopg", "postgres") from error
+        try:
+            with psycopg.connect(self._dsn, connect_timeout=10) as connection:
+                row = connection.execute(
+                    _QUERY.format("%s"), (self._catalog, name.schema, name.name)
+                ).fetchone()
+                if row:
+                    return str(row[0])
+                known = connection.execute(_NAMES.format("%s"), (self._catalog,)).fetchall()
+        except psycopg.Error as error:
+            raise SourceError(
+                f'catalog "{self._catalog}" cannot be read', detail=str(error)
+            ) from error
+        raise UnknownTableError.named(str(name), [f"{name.catalog}.{s}.{t}" for s, t in known])
+
+
+_NUMBERED = re.compile(r"v(\d+)(?:\.gz)?\.metadata\.json(?:\.gz)?")
+
+
+class HadoopLocator:
+    """The newest numbered metadata file in a table's folder on this machine's disk."""
+
+    needs_spark = False
+
+    def __init__(self, warehouse: str) -> None:
+        self._warehouse = warehouse
+
+    def metadata_location(self, name: TableName) -> str:
+        """The file with the highest number: the hint may lag behind it, never the reverse."""
+        folder = Path(self._warehouse, *name.schema.split("."), name.name, "metadata")
+        found = {
+            int(match[1]): entry.name
+            for entry in (folder.iterdir() if folder.is_dir() else ())
+            if (match := _NUMBERED.fullmatch(entry.name))
+        }
+        if not found:
+            raise UnknownTableError.named(str(name), self._known(name.catalog))
+        return str(folder / found[max(found)])
+
+    def _known(self, catalog: str) -> list[str]:
+        root = Path(self._warehouse)
+        tables = (folder.parent.relative_to(root) for folder in root.glob("**/metadata"))
+        return [".".join((catalog, *table.parts)) for table in tables]
+
+
+class SparkLocator:
+    """The newest entry of the table's metadata log, asked of Spark: any catalog that it has."""
+
+    needs_spark = True
+
+    def __init__(self, spark: Callable[[], SparkSession]) -> None:
+        self._spark = spark
+
+    def metadata_location(self, name: TableName) -> str:
+        """The newest file in the log, at the cost of one Spark job."""
+        from pyspark.errors import AnalysisException
+
+        log = f"{name.quoted()}.metadata_log_entries"
+        query = f"SELECT file FROM {log} ORDER BY timestamp DESC, file DESC LIMIT 1"
+        try:
+            return str(self._spark().sql(query).collect()[0][0])
+        except AnalysisException as error:
+            raise UnknownTableError.named(str(name), []) from error
+
+
+def locator_of(
+    catalog: str,
+    properties: Mapping[str, str],
+    spark: Callable[[], SparkSession] | None = None,
+) -> Locator:
+    """The quickest way to a catalog's pointers, from the properties that Spark knows it by.
+
+    ``type``, ``uri`` and ``warehouse`` are those of ``spark.sql.catalog.<name>``. A JDBC catalog in
+    SQLite or PostgreSQL and a Hadoop catalog on a local disk are read without Spark, all others
+    through it.
+    """
+    kind, uri = properties.get("type", ""), properties.get("uri", "")
+    if kind == "jdbc" and uri.startswith("jdbc:sqlite:"):
+        return SqliteLocator(uri.removeprefix("jdbc:sqlite:").split("?")[0], catalog)
+    if kind == "jdbc" and uri.startswith("jdbc:postgresql:"):
+        return PostgresLocator(_postgres_dsn(uri, properties), catalog)
+    warehouse = local_path(properties.get("warehouse", ""))
+    if kind == "hadoop" and warehouse:
+        return HadoopLocator(warehouse)
+    if spark is None:
+        raise ConfigError(
+            f'catalog "{catalog}" can only be read through Spark', detail=f'type = "{kind}"'
+        )
+    return SparkLocator(spark)
+
+
+def _postgres_dsn(uri: str, properties: Mapping[str, str]) -> str:
+    """The address of a JDBC address for psycopg; user and password may be properties of their own."""
+    parts = urlsplit(uri.removeprefix("jdbc:"))
+    query = dict(parse_qsl(parts.query))
+    words = {
+        "host": parts.hostname or query.get("host", "localhost"),
+        "port": str(parts.port or 5432),
+        "dbname": parts.path.lstrip("/"),
+        "user": properties.get("jdbc.user", query.get("user", "")),
+        "password": properties.get("jdbc.password", query.get("password", "")),
+    }
+    return " ".join(f"{key}={_dsn_value(value)}" for key, value in words.items() if value)
+
+
+def _dsn_value(value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"

@@ -1,0 +1,423 @@
+"""An Iceberg table as a source: pinned reads and exact changes."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from grebe.errors import (
+    HistoryExpiredError,
+    InternalError,
+    SchemaChangedError,
+    SourceError,
+    SourceReplacedError,
+)
+from grebe.formats.base import (
+    Capabilities,
+    Changes,
+    Head,
+    KeyBounds,
+    VersionStats,
+    WindowStats,
+    check_total,
+)
+from grebe.formats.iceberg.catalog import Locator
+from grebe.formats.iceberg.files import Files
+from grebe.formats.iceberg.manifests import DataFile, Manifests
+from grebe.formats.iceberg.metadata import EMPTY, Place, TableMetadata, parse_metadata
+from grebe.formats.iceberg.schema import Field, leaves, same_type, without_identity
+from grebe.model import Reason, Schema, TableName, Version, Window
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from grebe.formats.iceberg.deletes import Deletes
+    from grebe.formats.iceberg.diff import FileWeights, Step, Weights
+
+DRIVER_BUDGET = 256 * 1024 * 1024
+"""Compressed bytes of the used columns up to which the driver reads rows itself."""
+
+COLLECT_ROWS = 200_000
+"""Weighted rows up to which a delta that Spark read is brought to the driver."""
+
+_ERRORS: dict[str, type[SourceError]] = {
+    "history-expired": HistoryExpiredError,
+    "schema-changed": SchemaChangedError,
+    "source-replaced": SourceReplacedError,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """Which rows of which files make up a window, and by which of the two ways."""
+
+    way: str
+    weights: Weights
+    touched: list[FileWeights]
+    bytes: int
+    total: int
+    """Rows gained less rows lost, as the row counts of the two versions say."""
+
+
+class IcebergSource:
+    """One Iceberg table that views read."""
+
+    def __init__(
+        self,
+        name: TableName,
+        locator: Locator,
+        files: Files,
+        *,
+        spark: Callable[[], SparkSession] | None = None,
+        driver_budget: int = DRIVER_BUDGET,
+        branch: str = "main",
+    ) -> None:
+        self._name = name
+        self._locator = locator
+        self._files = files
+        self._spark = spark
+        self._budget = driver_budget
+        self._branch = branch
+        self._manifests = Manifests(files)
+        self._deletes: Deletes | None = None
+        self._tables: OrderedDict[str, TableMetadata] = OrderedDict()
+
+    @property
+    def name(self) -> TableName:
+        """The table's name."""
+        return self._name
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What this table can do."""
+        return Capabilities(
+            exact_row_counts=True,
+            head_without_spark=not self._locator.needs_spark and self._files.on_driver,
+            any_two_versions=True,
+        )
+
+    def head(self) -> Head:
+        """Identity, version and schema now; without Spark where the catalog allows it."""
+        table = self._refreshed()
+        place = table.current(self._branch)
+        snapshot = table.snapshots.get(place.snapshot_id)
+        return Head(
+            identity=table.uuid,
+            version=table.version_of(place),
+            schema=table.schema_of(place).to_model(),
+            committed_at=snapshot.committed_at if snapshot else None,
+        )
+
+    def schema_at(self, version: Version) -> Schema:
+        """The schema that rows of a version are read with."""
+        table = self._table(version)
+        return table.schema_of(table.place_of(version)).to_model()
+
+    def unreadable(self, window: Window, columns: Sequence[int]) -> Reason | None:
+        """Why the window cannot be read exactly for these column ids, or None if it can."""
+        table = self._refreshed()
+        try:
+            after, upto = _places(table, window)
+            before, now = table.schema_of(after), table.schema_of(upto)
+        except HistoryExpiredError as error:
+            return Reason(error.code, f"{error}: {error.detail}" if error.detail else str(error))
+        if window.after is not None and table.was_replaced(after.snapshot_id, upto.snapshot_id):
+            return Reason("source-replaced", f'table "{self._name}" was created anew')
+        for number in columns:
+            old, new = before.field(number), now.field(number)
+            if reason := _column_reason(number, old, new):
+                return reason
+        return None
+
+    def window_stats(self, window: Window) -> WindowStats:
+        """Rows and files added and removed, from metadata and delete files."""
+        table = self._table(*_versions(window))
+        after, upto = _places(table, window)
+        states = self._manifests.live(table, [after.snapshot_id, upto.snapshot_id])
+        before, now = states[after.snapshot_id], states[upto.snapshot_id]
+        old = {file.path for file in before.data}
+        new = {file.path for file in now.data}
+        counted = not (before.has_equality_deletes or now.has_equality_deletes)
+        plan = self._plan(table, window, ()) if counted else None
+        touched = plan.touched if plan else []
+        moved = [file for file in (*before.data, *now.data) if file.path in old ^ new]
+        return WindowStats(
+            rows_added=sum(weights.added() for weights in touched) if plan else None,
+            rows_removed=sum(weights.removed() for weights in touched) if plan else None,
+            files_added=len(new - old),
+            files_removed=len(old - new),
+            bytes=plan.bytes if plan else sum(file.size for file in moved),
+            only_maintenance=self._only_maintenance(table, after, upto, plan),
+        )
+
+    @staticmethod
+    def _only_maintenance(
+        table: TableMetadata, after: Place, upto: Place, plan: _Plan | None
+    ) -> bool:
+        if plan is not None and not plan.touched:
+            return True
+        chain = table.chain(after.snapshot_id, upto.snapshot_id)
+        return chain is not None and all(s.operation == "replace" for s in chain)
+
+    def version_stats(self, version: Version, columns: Sequence[int] = ()) -> VersionStats:
+        """Rows, files and key bounds of a version, from metadata."""
+        table = self._table(version)
+        place = table.place_of(version)
+        live = self._manifests.live(table, [place.snapshot_id])[place.snapshot_id]
+        fields = _fields(table, place, columns)
+        return VersionStats(
+            rows=live.rows(),
+            files=len(live.data),
+            bytes=sum(file.size for file in live.data),
+            bounds={field.name: [_bounds(file, field) for file in live.data] for field in fields},
+        )
+
+    def changes(self, window: Window, columns: Sequence[int]) -> Changes:
+        """The consolidated signed rows of the window; guarded by the sum of weights."""
+        table = self._table(*_versions(window))
+        self._refuse(window, columns)
+        _, upto = _places(table, window)
+        fields = _fields(table, upto, columns)
+        plan = self._plan(table, window, fields)
+        if plan is None:
+            return self._bag_difference(table, window, fields)
+        if not plan.touched or (self._files.on_driver and self._fits(plan)):
+            return self._by_arrow(table, window, fields, plan)
+        return self._by_spark(table, window, fields, plan)
+
+    def read_at(self, version: Version, columns: Sequence[int]) -> DataFrame:
+        """All rows of a version, pinned."""
+        from grebe.formats.iceberg.spark_rows import read_version
+
+        table = self._table(version)
+        place = table.place_of(version)
+        fields = _fields(table, place, columns)
+        return read_version(self._session(), self._name, table, place, fields)
+
+    def _refuse(self, window: Window, columns: Sequence[int]) -> None:
+        reason = self.unreadable(window, columns)
+        if reason is not None:
+            error = _ERRORS.get(reason.code, SourceError)
+            raise error(
+                f'the changes of table "{self._name}" cannot be read',
+                detail=reason.message,
+                hint="refresh in full",
+                code=reason.code,
+            )
+
+    def _refreshed(self) -> TableMetadata:
+        """The metadata that is current now."""
+        location = self._locator.metadata_location(self._name)
+        if location not in self._tables:
+            (content,) = self._files.read([location])
+            self._tables[location] = parse_metadata(location, content)
+        self._tables.move_to_end(location)
+        while len(self._tables) > 2:
+            self._tables.popitem(last=False)
+        return self._tables[location]
+
+    def _table(self, *versions: Version) -> TableMetadata:
+        """Metadata that knows the versions: the last one seen, else the current one.
+
+        What a version holds never changes, so nothing has to be asked again in the middle of a
+        refresh.
+        """
+        if self._tables:
+            table = self._tables[next(reversed(self._tables))]
+            try:
+                for version in versions:
+                    table.schema_of(table.place_of(version))
+                return table
+            except HistoryExpiredError:
+                pass
+        return self._refreshed()
+
+    def _session(self) -> SparkSession:
+        if self._spark is None:
+            raise InternalError.broken(f'table "{self._name}" is to be read without a session')
+        return self._spark()
+
+    def _fits(self, plan: _Plan) -> bool:
+        return plan.bytes <= self._budget or self._spark is None
+
+    def _plan(self, table: TableMetadata, window: Window, fields: Sequence[Field]) -> _Plan | None:
+        """The cheaper of the two exact ways, or None when only Iceberg itself can read the rows."""
+        from grebe.formats.iceberg.diff import Step
+
+        after, upto = _places(table, window)
+        replaced = _replacements(table, after, upto)
+        ids = [after.snapshot_id, upto.snapshot_id, *(n for pair in replaced for n in pair)]
+        states = self._manifests.live(table, ids)
+        before, now = states[after.snapshot_id], states[upto.snapshot_id]
+        if before.has_equality_deletes or now.has_equality_deletes:
+            return None
+        ways = {"end-to-end": [Step(1, before, now)]}
+        undone = [Step(-1, states[parent], states[number]) for parent, number in replaced]
+        if undone and all(_keeps_rows(step) for step in undone):
+            ways["by-commit"] = [*ways["end-to-end"], *undone]
+        plans = [self._weighed(way, steps, fields) for way, steps in ways.items()]
+        best = min((plan for plan in plans if plan), key=lambda p: p.bytes, default=None)
+        if best is None:
+            return None
+        rows_before, rows_now = before.rows(), now.rows()
+        if rows_before is None or rows_now is None:
+            return best
+        check_total(self._name, window, rows_now - rows_before, best.total)
+        return best
+
+    def _weighed(self, way: str, steps: list[Step], fields: Sequence[Field]) -> _Plan | None:
+        from grebe.formats.iceberg.deletes import Deletes
+        from grebe.formats.iceberg.diff import needed_deletes, weigh
+
+        if self._deletes is None:
+            self._deletes = Deletes(self._files)
+        needed = needed_deletes(steps)
+        if any(d.encrypted or d.format not in ("parquet", "puffin") for d in needed):
+            return None
+        self._deletes.load(needed)
+        weights = weigh(steps, self._deletes.positions)
+        touched = weights.touched()
+        if any(w.file.encrypted or w.file.format != "parquet" for w in touched):
+            return None
+        size = sum(_column_bytes(w.file, fields) for w in touched)
+        return _Plan(way, weights, touched, size, weights.total())
+
+    def _by_arrow(
+        self, table: TableMetadata, window: Window, fields: Sequence[Field], plan: _Plan
+    ) -> Changes:
+        import pyarrow.compute as pc
+
+        from grebe.formats.base import WEIGHT
+        from grebe.formats.iceberg.rows import read_weighted, wanted
+        from grebe.formats.identity import consolidate_arrow
+
+        rows, size = read_weighted(self._files, plan.touched, wanted(table, fields))
+        found = pc.sum(rows[WEIGHT]).as_py() or 0
+        check_total(self._name, window, plan.total, found)
+        way = f"{plan.way}/arrow" if plan.touched else "no-row-changed"
+        return Changes(way, arrow=consolidate_arrow(rows), bytes_read=size, total=plan.total)
+
+    def _by_spark(
+        self, table: TableMetadata, window: Window, fields: Sequence[Field], plan: _Plan
+    ) -> Changes:
+        from grebe.formats.iceberg.spark_rows import read_weighted, readable_by_id
+        from grebe.formats.identity import consolidate_frame
+
+        if not readable_by_id(table, fields):
+            return self._bag_difference(table, window, fields, plan.total)
+        rows = read_weighted(self._session(), table, plan.touched, fields)
+        few = sum(weights.added() + weights.removed() for weights in plan.touched) <= COLLECT_ROWS
+        frame = consolidate_frame(rows)
+        return self._run(f"{plan.way}/spark", frame, window, plan, collect=few)
+
+    def _run(
+        self, way: str, frame: DataFrame, window: Window, plan: _Plan, *, collect: bool
+    ) -> Changes:
+        """The delta as Arrow when it is sure to be small, else as a frame that nobody ran yet."""
+        import pyarrow.compute as pc
+
+        from grebe.formats.base import WEIGHT
+
+        if not collect:
+            return Changes(way, frame=frame, total=plan.total)
+        arrow = frame.toArrow()
+        check_total(self._name, window, plan.total, pc.sum(arrow[WEIGHT]).as_py() or 0)
+        return Changes(way, arrow=arrow, bytes_read=plan.bytes, total=plan.total)
+
+    def _bag_difference(
+        self,
+        table: TableMetadata,
+        window: Window,
+        fields: Sequence[Field],
+        total: int | None = None,
+    ) -> Changes:
+        """Both versions read whole by Iceberg's own reader: slow, and right for every file."""
+        from pyspark.sql import functions as sf
+
+        from grebe.formats.base import WEIGHT
+        from grebe.formats.iceberg.spark_rows import read_version
+        from grebe.formats.identity import consolidate_frame
+
+        after, upto = _places(table, window)
+        sides = []
+        for place, weight in ((upto, 1), (after, -1)):
+            as_upto = Place(place.snapshot_id, upto.schema_id)
+            frame = read_version(self._session(), self._name, table, as_upto, fields)
+            sides.append(frame.withColumn(WEIGHT, sf.lit(weight).cast("bigint")))
+        frame = consolidate_frame(sides[0].unionAll(sides[1]))
+        return Changes("bag-difference/spark", frame=frame, total=total)
+
+
+def _versions(window: Window) -> list[Version]:
+    return [window.upto] if window.after is None else [window.after, window.upto]
+
+
+def _places(table: TableMetadata, window: Window) -> tuple[Place, Place]:
+    upto = table.place_of(window.upto)
+    if window.after is None:
+        return Place(EMPTY, upto.schema_id), upto
+    return table.place_of(window.after), upto
+
+
+def _fields(table: TableMetadata, place: Place, columns: Sequence[int]) -> list[Field]:
+    schema = table.schema_of(place)
+    found = [schema.field(number) for number in columns]
+    if None in found:
+        raise SchemaChangedError(f"a column of {list(columns)} is not in schema {schema.id}")
+    return [field for field in found if field is not None]
+
+
+def _column_reason(number: int, old: Field | None, new: Field | None) -> Reason | None:
+    if old is None or new is None:
+        known = new or old
+        label = f'column "{known.name}"' if known else f"column id {number}"
+        return Reason("schema-changed", f"{label} is not in both versions")
+    if not same_type(old.type, new.type):
+        return Reason("schema-changed", f'column "{new.name}" changed its type')
+    if odd := without_identity(new):
+        return Reason(
+            "type-without-identity", f'column "{new.name}" has type {odd}, which cannot be compared'
+        )
+    return None
+
+
+def _replacements(table: TableMetadata, after: Place, upto: Place) -> list[tuple[int, int]]:
+    """Parent and own id of each commit of the window that only moved rows; none if unsure."""
+    chain = table.chain(after.snapshot_id, upto.snapshot_id)
+    if chain is None:
+        return []
+    return [
+        (EMPTY if snapshot.parent is None else snapshot.parent, snapshot.id)
+        for snapshot in chain
+        if snapshot.operation == "replace"
+    ]
+
+
+def _keeps_rows(step: Step) -> bool:
+    """Whether a commit that claims to only move rows has as many as before, where that is known."""
+    if step.before.has_equality_deletes or step.after.has_equality_deletes:
+        return False
+    before, after = step.before.rows(), step.after.rows()
+    return before is None or after is None or before == after
+
+
+def _column_bytes(file: DataFile, fields: Sequence[Field]) -> int:
+    """The compressed bytes of the used columns, or the file's size when they are not listed."""
+    if not fields or not file.column_sizes:
+        return file.size
+    return sum(file.column_sizes.get(leaf.id, 0) for field in fields for leaf in leaves(field))
+
+
+def _bounds(file: DataFile, field: Field) -> KeyBounds:
+    from grebe.formats.iceberg.values import from_bound
+
+    low, high = file.lower.get(field.id), file.upper.get(field.id)
+    nulls = file.nulls.get(field.id)
+    return KeyBounds(
+        field.name,
+        None if low is None else from_bound(field.type, low),
+        None if high is None else from_bound(field.type, high),
+        None if nulls is None else nulls > 0,
+    )

@@ -1,0 +1,250 @@
+"""Weighted rows of touched files, read by Spark from just those files; and whole versions.
+
+No `_jvm`, no RDD: everything here also runs over Spark Connect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from grebe.formats.base import WEIGHT
+from grebe.formats.iceberg.diff import FileWeights
+from grebe.formats.iceberg.files import escape_glob, normal
+from grebe.formats.iceberg.metadata import EMPTY, Place, TableMetadata
+from grebe.formats.iceberg.projection import arrow_type
+from grebe.formats.iceberg.rows import NAME_MAPPING, identity_partition
+from grebe.formats.iceberg.schema import (
+    Field,
+    List,
+    Map,
+    Primitive,
+    Struct,
+    Type,
+    leaves,
+    same_type,
+    spark_text,
+)
+from grebe.formats.iceberg.values import from_default, from_partition
+from grebe.formats.identity import quoted
+from grebe.model import TableName
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.types import DataType
+
+_FIELD_ID = "parquet.field.id"
+_BY_ID = "spark.sql.parquet.fieldId.read.enabled"
+
+
+def readable_by_id(table: TableMetadata, fields: Sequence[Field]) -> bool:
+    """Whether Spark's Parquet reader gives what the table means.
+
+    It knows neither name mappings nor defaults: it would silently read NULL.
+    """
+    if NAME_MAPPING in table.properties:
+        return False
+    return not any(
+        part.default is not None or (isinstance(part.type, Primitive) and part.type.name == "uuid")
+        for column in fields
+        for part in (column, *leaves(column))
+    )
+
+
+def read_weighted(
+    spark: SparkSession,
+    table: TableMetadata,
+    touched: Sequence[FileWeights],
+    fields: Sequence[Field],
+) -> DataFrame:
+    """All rows with a weight; nothing runs yet."""
+    from pyspark.sql import functions as sf
+    from pyspark.sql.types import StructField, StructType
+
+    spark.conf.set(_BY_ID, "true")
+    shape = StructType(
+        [
+            StructField(f"c{i}", _spark_type(f.type), True, {_FIELD_ID: f.id})
+            for i, f in enumerate(fields)
+        ]
+    )
+    reader = spark.read.schema(shape).option("datetimeRebaseMode", "CORRECTED")
+    reader = reader.option("int96RebaseMode", "CORRECTED")
+    files = reader.parquet(*[escape_glob(weights.file.path) for weights in touched])
+    rows = files.select(
+        *files.columns,
+        _normal_path(sf.col("_metadata.file_path")).alias("__path"),
+        sf.col("_metadata.row_index").alias("__pos"),
+    )
+    listed = spark.createDataFrame(_file_table(table, touched, fields))
+    rows = rows.join(sf.broadcast(listed), "__path")
+    weight = sf.col("__base")
+    marks = _mark_table(touched)
+    if marks.num_rows:
+        rows = rows.join(spark.createDataFrame(marks), ["__path", "__pos"], "left")
+        weight = weight + sf.coalesce(sf.col("__mark"), sf.lit(0))
+    columns = [
+        _with_partition(table, touched, field, i).alias(field.name)
+        for i, field in enumerate(fields)
+    ]
+    return rows.select(*columns, weight.cast("bigint").alias(WEIGHT)).where(
+        f"{quoted(WEIGHT)} <> 0"
+    )
+
+
+def _normal_path(path: Column) -> Column:
+    """`files.normal` of an escaped location, in Spark. A plus sign stands for itself in a path."""
+    from pyspark.sql import functions as sf
+
+    decoded = sf.url_decode(sf.replace(path, sf.lit("+"), sf.lit("%2B")))
+    bare = sf.regexp_replace(decoded, r"^[A-Za-z][A-Za-z0-9+.-]*:", "")
+    return sf.concat(sf.lit("/"), sf.regexp_replace(bare, "^/+", ""))
+
+
+def _fixed_fields(
+    table: TableMetadata, touched: Sequence[FileWeights], fields: Sequence[Field]
+) -> list[Field]:
+    """The columns that some touched file's partition fixes."""
+    fixed = {number for w in touched for number in identity_partition(table, w.file)}
+    return [field for field in fields if field.id in fixed]
+
+
+def _with_partition(
+    table: TableMetadata, touched: Sequence[FileWeights], field: Field, index: int
+) -> Column:
+    """The file's column, or the partition's value where the file lacks it."""
+    from pyspark.sql import functions as sf
+
+    column = sf.col(f"c{index}")
+    if field in _fixed_fields(table, touched, [field]):
+        return sf.coalesce(column, sf.col(f"p{field.id}"))
+    return column
+
+
+def _file_table(
+    table: TableMetadata, touched: Sequence[FileWeights], fields: Sequence[Field]
+) -> pa.Table:
+    columns: dict[str, pa.Array] = {
+        "__path": pa.array([normal(w.file.path) for w in touched], pa.string()),
+        "__base": pa.array([w.base for w in touched], pa.int64()),
+    }
+    for field in _fixed_fields(table, touched, fields):
+        values = [identity_partition(table, w.file).get(field.id) for w in touched]
+        columns[f"p{field.id}"] = pa.array(
+            [from_partition(field.type, value) for value in values], arrow_type(field.type)
+        )
+    return pa.table(columns)
+
+
+def _mark_table(touched: Sequence[FileWeights]) -> pa.Table:
+    paths: list[str] = []
+    places: list[int] = []
+    weights: list[int] = []
+    for entry in touched:
+        for weight, positions in entry.marks.items():
+            paths += [normal(entry.file.path)] * len(positions)
+            places += list(positions)
+            weights += [weight] * len(positions)
+    return pa.table(
+        {
+            "__path": pa.array(paths, pa.string()).dictionary_encode().cast(pa.string()),
+            "__pos": pa.array(places, pa.int64()),
+            "__mark": pa.array(weights, pa.int64()),
+        }
+    )
+
+
+def _spark_type(kind: Type) -> DataType:
+    """The Spark type, with the field ids of nested parts in its metadata."""
+    from pyspark.sql import types as st
+
+    match kind:
+        case Primitive():
+            return st.DataType.fromDDL(spark_text(kind))
+        case Struct(fields):
+            return st.StructType(
+                [
+                    st.StructField(f.name, _spark_type(f.type), True, {_FIELD_ID: f.id})
+                    for f in fields
+                ]
+            )
+        case List(element):
+            return st.ArrayType(_spark_type(element.type), True)
+        case Map(key, value):
+            return st.MapType(_spark_type(key.type), _spark_type(value.type), True)
+
+
+def read_version(
+    spark: SparkSession,
+    name: TableName,
+    table: TableMetadata,
+    place: Place,
+    fields: Sequence[Field],
+) -> DataFrame:
+    """All rows of a version in the columns asked for, by Iceberg's own reader."""
+    from pyspark.sql import functions as sf
+
+    if place.snapshot_id == EMPTY:
+        empty = ", ".join(f"CAST(NULL AS {spark_text(f.type)}) AS {quoted(f.name)}" for f in fields)
+        return spark.sql(f"SELECT {empty or '1'} WHERE false").select(
+            *[quoted(f.name) for f in fields]
+        )
+    own_id = table.snapshots[place.snapshot_id].schema_id
+    own = table.schemas[table.current_schema_id if own_id is None else own_id]
+    frame = spark.read.option("versionAsOf", place.snapshot_id).table(name.quoted())
+    columns = []
+    for want in fields:
+        stored = own.field(want.id)
+        text = _literal(want) if stored is None else _reshaped(stored, want)
+        columns.append(sf.expr(text).alias(want.name))
+    return frame.select(*columns)
+
+
+def _literal(want: Field) -> str:
+    """The value of a column that the snapshot is older than."""
+    kind = spark_text(want.type)
+    if want.default is None or not isinstance(want.type, Primitive):
+        return f"CAST(NULL AS {kind})"
+    value: Any = from_default(want.type, want.default)
+    text = f"X'{value.hex()}'" if isinstance(value, bytes) else _text(str(value))
+    return f"CAST({text} AS {kind})"
+
+
+def _text(value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+def _reshaped(stored: Field, want: Field) -> str:
+    """The stored column in the type of a newer schema; only promotions and names can differ."""
+    text = quoted(stored.name)
+    return text if same_type(stored.type, want.type) else _convert(text, stored.type, want.type, 0)
+
+
+def _convert(text: str, stored: Type, want: Type, depth: int) -> str:
+    name = f"x{depth}"
+    match stored, want:
+        case Struct(old), Struct(new):
+            by_id = {field.id: field for field in old}
+            parts = []
+            for field in new:
+                before = by_id.get(field.id)
+                value = (
+                    _literal(field)
+                    if before is None
+                    else _convert(f"{text}.{quoted(before.name)}", before.type, field.type, depth)
+                )
+                parts.append(f"{_text(field.name)}, {value}")
+            return f"CASE WHEN {text} IS NOT NULL THEN named_struct({', '.join(parts)}) END"
+        case List(old_element), List(new_element):
+            inner = _convert(name, old_element.type, new_element.type, depth + 1)
+            return f"transform({text}, {name} -> {inner})"
+        case Map(old_key, old_value), Map(new_key, new_value):
+            key = _convert(f"{name}k", old_key.type, new_key.type, depth + 1)
+            value = _convert(f"{name}v", old_value.type, new_value.type, depth + 1)
+            pair = f"({name}k, {name}v)"
+            return f"transform_values(transform_keys({text}, {pair} -> {key}), {pair} -> {value})"
+        case _:
+            return f"CAST({text} AS {spark_text(want)})"
