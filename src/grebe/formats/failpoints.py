@@ -1,8 +1,8 @@
 """Named places where a test can stop, kill or fail a commit. Dead without `GREBE_FAILPOINTS`.
 
 The variable holds `place=action` pairs separated by `;`. Actions: `kill` (SIGKILL to this
-process), `raise` (a lost connection) and `pause:<socket>` (say the place's name on a Unix socket
-and go on when a line comes back). A place may end in `*` to mean every place with that beginning.
+process), `raise` (a lost connection; `raise:once` only at the first time) and `pause:<socket>` (say
+the place's name on a Unix socket and go on when an answer comes or the other side is gone).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def reach(place: str) -> None:
         return
     for pair in text.split(";"):
         name, _, action = pair.partition("=")
-        if name == place or (name.endswith("*") and place.startswith(name[:-1])):
+        if name == place:
             _act(place, action)
 
 
@@ -35,11 +35,19 @@ def _act(place: str, action: str) -> None:
         case "kill":
             os.kill(os.getpid(), signal.SIGKILL)
         case "raise":
+            if argument == "once":
+                _forget(f"{place}={action}")
             raise FailpointError(f"connection lost at {place}")
         case "pause":
             _pause(place, argument)
         case _:
             raise ValueError(f"{VARIABLE}: unknown action {action!r}; use kill, raise or pause")
+
+
+def _forget(pair: str) -> None:
+    pairs = os.environ[VARIABLE].split(";")
+    pairs.remove(pair)
+    os.environ[VARIABLE] = ";".join(pairs)
 
 
 def _pause(place: str, address: str) -> None:

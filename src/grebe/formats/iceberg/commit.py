@@ -210,20 +210,24 @@ class Committer:
         try:
             parts: list[Part] = []
             for write in run.writes:
-                rows = self._rows(write.rows, f"__grebe_rows_{run.id}_{len(views)}", views)
+                view = f"__grebe_rows_{run.id}_{len(views)}"
+                rows = self._query(write.rows, view) or target.no_rows()
+                views.append(view)
                 parts += statements_of(target, write, rows)
             yield parts or [Part(target.nothing())]
         finally:
             for view in views:
                 self.session.catalog.dropTempView(view)
 
-    def _rows(self, rows: Rows, view: str, views: list[str]) -> str:
+    def _query(self, rows: Rows, view: str) -> str | None:
+        """The rows as a query, those of the driver through a view; None for an empty table."""
         if rows.sql is not None:
             return rows.sql
         if rows.arrow is None:
             raise InternalError.broken("rows to write are neither a query nor a table")
+        if rows.arrow.num_rows == 0:
+            return None
         self.session.createDataFrame(rows.arrow).createOrReplaceTempView(view)
-        views.append(view)
         return f"SELECT * FROM {statements.quote(view)}"
 
     def _tip(self, run: Run, label: Label, below: int) -> Snapshot:
@@ -253,7 +257,6 @@ class Committer:
             except Exception as error:  # the history decides what it means
                 cause = error
             else:
-                reach("iceberg.published")
                 return True
             landed = self._outcome(run, tip, cause)
             if landed is not None:
@@ -272,6 +275,7 @@ class Committer:
     def _outcome(self, run: Run, tip: int, cause: Exception | None) -> bool | None:
         """Whether the run landed, read from the table; None when main did not move at all."""
         try:
+            reach("iceberg.outcome")
             lineage = self._read()
             if lineage.now.head == run.base:
                 return None
@@ -287,6 +291,7 @@ class Committer:
 
     def _finish(self, run: Run, landed: list[Snapshot]) -> Committed:
         """What was committed, after its tag is set and its branch is gone, or left to recovery."""
+        reach("iceberg.published")
         self.settle(run.id, landed[-1].id)
         return committed(landed)
 

@@ -162,6 +162,10 @@ class Target:
         """Replacement of the whole content by a query's rows."""
         return f"INSERT INTO {self.table} REPLACE WHERE true SELECT {self._cast()} FROM ({rows})"
 
+    def no_rows(self) -> str:
+        """A query of no row with every column and an action."""
+        return f"SELECT *, CAST(NULL AS STRING) AS {quote(ACTION)} FROM {self.table} WHERE false"
+
     def nothing(self) -> str:
         """An INSERT of no row: a commit that only carries a frontier."""
         return f"INSERT INTO {self.table} SELECT * FROM {self.table} WHERE false"
