@@ -1,0 +1,13 @@
+from __future__ import annotations
+
+import pytest
+
+from formats.contract.adapters import ADAPTERS
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--formats",
+        default=",".join(ADAPTERS),
+        help=f"formats that the contract suite runs, of: {', '.join(ADAPTERS)}",
+    )
