@@ -37,17 +37,27 @@ from grebe.compiler.nodes import (
     UnionAll,
     Unnest,
     Values,
+    Verbatim,
     Window,
 )
 from grebe.compiler.scalar import TRUE, Scalar
 from grebe.errors import InternalError
 
-Leaf = Scan | Stored | Named
+Leaf = Scan | Stored | Named | Verbatim
 Names = Callable[[Leaf], str]
 """The SQL text that reads the table behind a leaf, e.g. a time-travel clause."""
 
 SINGLE: Final = "__grebe_single"
 """The aggregate of a scalar subquery: its only value; more than one row raises."""
+
+_TWO_ROWS: Final = "scalar subquery returned more than one row"
+_OWN_FUNCTIONS: Final = {
+    SINGLE: {
+        "spark": f"CASE WHEN COUNT(*) > 1 THEN RAISE_ERROR('{_TWO_ROWS}') ELSE ANY_VALUE({{0}}) END",
+        "duckdb": f"CASE WHEN COUNT(*) > 1 THEN ERROR('{_TWO_ROWS}') ELSE ANY_VALUE({{0}}) END",
+    },
+    "__grebe_hash": {"spark": "XXHASH64({0})", "duckdb": "HASH({0})"},
+}
 
 _SET_WORDS: Final = {
     SetKind.UNION: "UNION",
@@ -126,7 +136,7 @@ class _Writer:
             raise InternalError.broken(f"no SQL for {type(node).__name__}")
         return method(self, node)
 
-    def leaf(self, node: Stored | Named) -> str:
+    def leaf(self, node: Stored | Named | Verbatim) -> str:
         return f"SELECT {self.list_of(node.columns)} FROM {self.names(node)}"
 
     def empty(self, node: Empty) -> str:
@@ -319,6 +329,7 @@ _SPELLINGS: Final[dict[type[Node], Callable[..., str]]] = {
     Scan: _Writer.scan,
     Stored: _Writer.leaf,
     Named: _Writer.leaf,
+    Verbatim: _Writer.leaf,
     Values: _Writer.values,
     Empty: _Writer.empty,
     Filter: _Writer.block,
@@ -358,14 +369,10 @@ def _spelled(ast: exp.Expr, dialect: str) -> exp.Expr:
         return ast
 
     def replace(tree: exp.Expr) -> exp.Expr:
-        if isinstance(tree, exp.Anonymous) and tree.name.lower() == SINGLE:
-            value = tree.expressions[0].sql(dialect)
-            raising = "raise_error" if dialect == "spark" else "error"
-            problem = "scalar subquery returned more than one row"
-            return exp.maybe_parse(
-                f"CASE WHEN COUNT(*) > 1 THEN {raising}('{problem}') ELSE ANY_VALUE({value}) END",
-                dialect=dialect,
-            )
+        if isinstance(tree, exp.Anonymous) and tree.name.lower() in _OWN_FUNCTIONS:
+            arguments = ", ".join(item.sql(dialect) for item in tree.expressions)
+            template = _OWN_FUNCTIONS[tree.name.lower()][dialect]
+            return exp.maybe_parse(template.format(arguments), dialect=dialect)
         return tree
 
     return ast.copy().transform(replace, copy=False)

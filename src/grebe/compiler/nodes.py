@@ -96,6 +96,18 @@ class Named(Node):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Verbatim(Node):
+    """A definition that has no algebra: its own text, which can only be recomputed."""
+
+    sql: str
+    names: tuple[str, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.names
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Values(Node):
     """Constant rows."""
 

@@ -137,7 +137,7 @@ def build(template: str, **parts: Scalar) -> Scalar:
     >>> build("COALESCE(:x, 0) > :y", x=column("a"), y=number(1)).text
     'COALESCE("a", 0) > 1'
     """
-    tree = exp.maybe_parse(template, copy=False)
+    tree: exp.Expr = exp.maybe_parse(template, copy=False)
 
     def replace(node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.Placeholder) and node.name in parts:

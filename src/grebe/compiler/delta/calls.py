@@ -1,0 +1,93 @@
+"""Aggregate calls that a running count and sum can answer exactly.
+
+COUNT needs no type. SUM needs an exact one: a float sum depends on the order of the rows and
+never recovers from an infinity. AVG needs one for which sum / count is bit by bit what the
+engine's own AVG gives: small integers, and on Spark decimals up to precision 24.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from sqlglot import exp
+
+from grebe.compiler.nodes import Aggregate
+from grebe.compiler.scalar import Scalar, build, column, number
+from grebe.compiler.types import Types
+
+_AVG_DECIMAL: Final = 24
+_AVG_INTEGER: Final = 10
+"""Digits of INT: the sum of fewer than 2^22 such values is exact in the engine's double, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """One call: its argument, how its state columns are named, and how its value is read."""
+
+    kind: str
+    argument: Scalar
+    state: str
+    result: str | None = None
+    """The type of the visible value where the engine's own division would give another."""
+
+    @property
+    def needs_sum(self) -> bool:
+        return self.kind != "count"
+
+    def visible(self, count: str, total: str) -> Scalar:
+        """The value that readers see, from the columns that hold the state."""
+        n, s = column(count), column(total)
+        if self.kind == "count":
+            return n
+        if self.kind == "sum":
+            shown = f"CAST(:s AS {self.result})" if self.result else ":s"
+            return build(f"CASE WHEN :n > 0 THEN {shown} END", n=n, s=s)
+        if self.result:
+            return build(f"CASE WHEN :n > 0 THEN CAST(:s / :n AS {self.result}) END", n=n, s=s)
+        return build("CASE WHEN :n > 0 THEN CAST(:s AS DOUBLE) / :n END", n=n, s=s)
+
+
+def linear_calls(node: Aggregate, types: Types) -> tuple[Linear, ...] | None:
+    """The calls of an aggregate when all of them are linear, else None."""
+    found = [linear_call(call, types) for _, call in node.calls]
+    return tuple(item for item in found if item) if all(found) else None
+
+
+def linear_call(call: Scalar, types: Types) -> Linear | None:
+    """The linear form of one call, or None when it has none for its type."""
+    tree = call.ast
+    if isinstance(tree, exp.Count):
+        return _count(tree)
+    if not isinstance(tree, (exp.Sum, exp.Avg)) or isinstance(tree.this, exp.Distinct):
+        return None
+    argument = Scalar.of(tree.this.copy())
+    number_type = types.exact(argument)
+    if number_type is None:
+        return None
+    state = _state_name(argument)
+    if isinstance(tree, exp.Sum):
+        return Linear("sum", argument, state)
+    if number_type.integer and number_type.precision <= _AVG_INTEGER:
+        return Linear("avg", argument, state)
+    if (
+        types.dialect == "spark"
+        and number_type.precision <= _AVG_DECIMAL
+        and not number_type.integer
+    ):
+        result = f"DECIMAL({number_type.precision + 4}, {number_type.scale + 4})"
+        return Linear("avg", argument, state, result)
+    return None
+
+
+def _count(tree: exp.Count) -> Linear | None:
+    if isinstance(tree.this, exp.Distinct) or tree.expressions:
+        return None
+    argument = number(1) if isinstance(tree.this, exp.Star) else Scalar.of(tree.this.copy())
+    return Linear("count", argument, _state_name(argument))
+
+
+def _state_name(argument: Scalar) -> str:
+    from hashlib import blake2b
+
+    return f"__grebe_{blake2b(argument.text.encode(), digest_size=4).hexdigest()}"

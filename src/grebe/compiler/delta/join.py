@@ -1,0 +1,142 @@
+"""Inner joins, N-way: one telescoped term per part.
+
+Law: ``d(T1 ⋈ … ⋈ Tn) = Σ_i T1_new ⋈ … ⋈ T(i-1)_new ⋈ dT_i ⋈ T(i+1)_old ⋈ … ⋈ Tn_old``.
+A self join is two parts with the same delta. Terms of sources that did not change are dropped.
+Needs: the other parts at both versions; each term starts from its delta and reads the others by
+the keys it has.
+Falls back when: never. A condition over several parts that can raise is evaluated after the
+consolidated change of the join without it: telescoping makes pairs that never existed.
+Example: ``r JOIN s USING (a)`` -> ``dr ⋈ s_old  +  r_new ⋈ ds``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+
+from sqlglot import exp
+
+from grebe.compiler.delta.restrict import Pair, restrict
+from grebe.compiler.delta.rules import Rules
+from grebe.compiler.delta.weights import key_name, summed, weighted
+from grebe.compiler.functions import can_raise
+from grebe.compiler.nodes import (
+    Distinct,
+    Filter,
+    InnerJoin,
+    Node,
+    Project,
+    Scan,
+    Stored,
+    Unnest,
+    Values,
+)
+from grebe.compiler.scalar import Scalar, all_of
+
+
+def change(node: InnerJoin, of: Rules) -> Node:
+    """The sum of the terms, one for each part that can change."""
+    risky = [item for item in node.on if _risky(item, node.parts)]
+    if risky:
+        safe = InnerJoin(node.parts, tuple(item for item in node.on if item not in risky))
+        return of.change(Filter(safe, all_of(risky)))
+    return summed(*(_term(node, place, of) for place in range(len(node.parts))))
+
+
+def _risky(item: Scalar, parts: Sequence[Node]) -> bool:
+    """True when a condition can raise on a pair of rows that never stood side by side."""
+    return any(
+        can_raise(tree) and _touches_several(tree, parts) for tree in item.ast.find_all(exp.Expr)
+    )
+
+
+def _touches_several(tree: exp.Expr, parts: Sequence[Node]) -> bool:
+    names = {part.name for part in tree.find_all(exp.Column)}
+    return sum(bool(names.intersection(part.columns)) for part in parts) > 1
+
+
+def _term(node: InnerJoin, place: int, of: Rules) -> Node:
+    before = [of.new(part) for part in node.parts[:place]]
+    after = [of.old(part) for part in node.parts[place + 1 :]]
+    delta = of.change(node.parts[place])
+    return weighted(started_from(delta, [*before, *after], node.on), node.columns)
+
+
+def started_from(delta: Node, others: Sequence[Node], on: Sequence[Scalar]) -> Node:
+    """The join in an order that begins with the delta and follows equalities."""
+    joined, waiting = [delta], list(others)
+    while waiting:
+        bound = frozenset(chain.from_iterable(part.columns for part in joined))
+        following = max(waiting, key=lambda part: _connection(part, bound, on))
+        waiting.remove(following)
+        joined.append(_narrowed(following, joined, bound, on))
+    return InnerJoin(tuple(joined), tuple(on)) if len(joined) > 1 or on else delta
+
+
+def _connection(part: Node, bound: frozenset[str], on: Sequence[Scalar]) -> int:
+    """How well a part hangs on those already joined: 2 by an equality, 1 by any condition."""
+    if links(part.columns, bound, on):
+        return 2
+    own = frozenset(part.columns)
+    reachable = own | bound
+    return int(
+        any(
+            item.columns <= reachable and item.columns & own and item.columns & bound for item in on
+        )
+    )
+
+
+def links(
+    columns: Sequence[str], bound: frozenset[str], on: Sequence[Scalar]
+) -> list[tuple[Scalar, Scalar]]:
+    """Equalities between an expression over ``columns`` and one over ``bound``."""
+    own = frozenset(columns)
+    found: list[tuple[Scalar, Scalar]] = []
+    for item in on:
+        if isinstance(item.ast, (exp.EQ, exp.NullSafeEQ)):
+            sides = Scalar.of(item.ast.this.copy()), Scalar.of(item.ast.expression.copy())
+            for mine, theirs in (sides, sides[::-1]):
+                if (
+                    mine.columns
+                    and mine.columns <= own
+                    and theirs.columns
+                    and theirs.columns <= bound
+                ):
+                    found.append((mine, theirs))
+                    break
+    return found
+
+
+def _narrowed(
+    part: Node, joined: Sequence[Node], bound: frozenset[str], on: Sequence[Scalar]
+) -> Node:
+    """A part that would have to be computed as a whole is computed for the needed keys only."""
+    if _is_plain(part):
+        return part
+    known = tuple(item for item in on if item.columns <= bound)
+    base = joined[0] if len(joined) == 1 and not known else InnerJoin(tuple(joined), known)
+    return narrowed(part, base, links(part.columns, bound, on))
+
+
+def narrowed(part: Node, base: Node, equalities: Sequence[tuple[Scalar, Scalar]]) -> Node:
+    """The rows of a part that can meet a row of ``base`` under the given equalities."""
+    pairs: list[Pair] = []
+    outputs: list[tuple[str, Scalar]] = []
+    for place, (mine, theirs) in enumerate(equalities):
+        name = key_name(mine.column or f"link_{place}")
+        if name not in dict(outputs):
+            pairs.append((mine, name))
+            outputs.append((name, theirs))
+    if not pairs:
+        return part
+    return restrict(part, Distinct(Project(base, tuple(outputs))), pairs)
+
+
+def _is_plain(node: Node) -> bool:
+    """True when joining it costs no more than reading it: filters and projections of a scan."""
+    match node:
+        case Scan() | Stored() | Values():
+            return True
+        case Filter() | Project() | Unnest():
+            return _is_plain(node.input)
+    return False

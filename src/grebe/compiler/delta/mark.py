@@ -1,0 +1,63 @@
+"""Mark joins: IN, EXISTS, ANY where their value is used (under OR, NOT, CASE, in SELECT).
+
+Law: ``m(l) = TRUE if some row of S makes θ true, else NULL if some makes it unknown, else FALSE``;
+``d = dL with m at S_new, plus, for l in L_old that a row of dS touches (θ not FALSE) and whose
+mark differs, -(l, m_old) + (l, m_new)``.
+Needs: S at both versions, only where it can meet a touched row.
+Falls back when: never.
+Example: ``SELECT a, a IN (SELECT b FROM s) AS m FROM r`` -> dr marked by s_new, and the rows of
+r_old whose mark a change of s has turned.
+"""
+
+from __future__ import annotations
+
+from grebe.compiler.delta.join import links, narrowed
+from grebe.compiler.delta.restrict import mark_conjuncts
+from grebe.compiler.delta.rules import Rules
+from grebe.compiler.delta.weights import consolidated, summed, weighted
+from grebe.compiler.nodes import Aggregate, Filter, MarkJoin, Node, Project, SemiJoin
+from grebe.compiler.scalar import Scalar, build, column, conjuncts_of
+
+COPIES = "__grebe_copies"
+BEFORE = "__grebe_before"
+AFTER = "__grebe_after"
+
+
+def change(node: MarkJoin, of: Rules) -> Node:
+    """Changed left rows with their new mark, and old left rows whose mark has turned."""
+    delta = of.change(node.left)
+    right = near(of.new(node.right), delta, node.on)
+    arrived = weighted(MarkJoin(delta, right, node.on, node.name), node.columns)
+    turned = touched(node, of)
+    gone = _marked(node, turned, BEFORE, "-:copies")
+    come = _marked(node, turned, AFTER, ":copies")
+    return summed(arrived, gone, come)
+
+
+def touched(node: MarkJoin, of: Rules) -> Node:
+    """Distinct old left rows, their copies, and their marks before and after, where they differ."""
+    delta = consolidated(of.change(node.right))
+    met = build("COALESCE(:on, TRUE)", on=node.on)
+    rows = SemiJoin(near(of.old(node.left), delta, node.on), delta, met)
+    count = Scalar.of(build("COUNT(*)").copy())
+    distinct = Aggregate(rows, node.left.columns, ((COPIES, count),))
+    before = MarkJoin(distinct, near(of.old(node.right), distinct, node.on), node.on, BEFORE)
+    after = MarkJoin(before, near(of.new(node.right), distinct, node.on), node.on, AFTER)
+    differs = build("NOT (:b IS NOT DISTINCT FROM :a)", b=column(BEFORE), a=column(AFTER))
+    return Filter(after, differs)
+
+
+def near(part: Node, base: Node, on: Scalar) -> Node:
+    """The rows of a part that can have a say in the marks of ``base``."""
+    return narrowed(part, base, links(part.columns, frozenset(base.columns), mark_conjuncts(on)))
+
+
+def near_match(part: Node, base: Node, on: Scalar) -> Node:
+    """The rows of a part that can match a row of ``base``: an unknown condition is no match."""
+    return narrowed(part, base, links(part.columns, frozenset(base.columns), conjuncts_of(on)))
+
+
+def _marked(node: MarkJoin, turned: Node, mark: str, weight: str) -> Node:
+    outputs = (*((name, column(name)) for name in node.left.columns), (node.name, column(mark)))
+    signed = build(f"CAST({weight} AS BIGINT)", copies=column(COPIES))
+    return Project(turned, (*outputs, ("__grebe_weight", signed)))

@@ -1,0 +1,34 @@
+"""Affected keys: the rule for operators that are independent per key and have no cheaper one.
+
+Law: ``d(Q) = Q(new ⋉ K) - Q(old ⋉ K)`` with K the distinct keys (null-safe) in the input's delta.
+Used for window functions (K: PARTITION BY), top-k (K: its partition) and aggregates without a
+linear form (K: GROUP BY).
+Needs: both versions of the input, only for the touched keys.
+Falls back when: a window function has no PARTITION BY (`window-without-partition`). Without keys
+an aggregate or a top-k reads its whole input at both versions.
+Example: ``RANK() OVER (PARTITION BY g ORDER BY x)`` -> the touched partitions, ranked again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from grebe.compiler.delta.restrict import restrict_columns
+from grebe.compiler.delta.rules import Rules
+from grebe.compiler.delta.weights import keys_of, minus, plus, summed
+from grebe.compiler.nodes import Aggregate, Node, TopK, Window
+
+
+def change(node: Window | TopK, of: Rules) -> Node:
+    """The touched partitions as they are, minus as they were."""
+    return recomputed(node, node.partition, of)
+
+
+def recomputed(node: Window | TopK | Aggregate, names: Sequence[str], of: Rules) -> Node:
+    """The operator over the touched keys at the new version, minus the same at the old one."""
+    new, old = of.new(node.input), of.old(node.input)
+    if names:
+        keys = keys_of(of.change(node.input), names)
+        new, old = restrict_columns(new, keys, names), restrict_columns(old, keys, names)
+    return summed(plus(replace(node, input=new)), minus(replace(node, input=old)))

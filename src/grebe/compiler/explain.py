@@ -1,0 +1,227 @@
+"""A plan in words: another reader of the same steps, so explain cannot say what is not done."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from grebe.compiler.emit import Leaf, emit
+from grebe.compiler.nodes import (
+    Aggregate,
+    At,
+    Distinct,
+    Filter,
+    InnerJoin,
+    MarkJoin,
+    Node,
+    OuterJoin,
+    Project,
+    Scan,
+    SemiJoin,
+    SetOperation,
+    Stored,
+    TopK,
+    UnionAll,
+    Unnest,
+    Values,
+    Verbatim,
+    Window,
+    walk,
+)
+from grebe.compiler.plan import Append, Check, Compute, Merge, Overwrite, RefreshPlan, Step
+
+_RULES: Final[dict[type[Node], str]] = {
+    Scan: "scan",
+    Values: "scan",
+    Filter: "selection",
+    Project: "project",
+    InnerJoin: "join",
+    OuterJoin: "outer",
+    SemiJoin: "semi",
+    MarkJoin: "mark",
+    UnionAll: "union",
+    SetOperation: "setops",
+    Distinct: "setops",
+    Aggregate: "aggregate",
+    Window: "partition",
+    TopK: "partition",
+    Unnest: "unnest",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """One operator of the definition: what it is, its law, and what the law needs."""
+
+    name: str
+    detail: str
+    rule: str
+    law: str
+    needs: str
+
+
+@dataclass(frozen=True, slots=True)
+class StepText:
+    """One step of the plan: what it does and its SQL."""
+
+    kind: str
+    name: str
+    sql: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Everything a person may want to know of a plan before it runs."""
+
+    incremental: bool
+    strategy: str
+    fingerprint: str
+    tables: tuple[str, ...]
+    columns: tuple[str, ...]
+    hidden: tuple[str, ...]
+    operators: tuple[Operator, ...]
+    steps: tuple[StepText, ...]
+    reasons: tuple[str, ...]
+    notes: tuple[str, ...]
+    public: str
+
+    def to_dict(self) -> dict[str, object]:
+        """The explanation as plain values, ready for JSON."""
+        return {
+            "incremental": self.incremental,
+            "strategy": self.strategy,
+            "fingerprint": self.fingerprint,
+            "tables": list(self.tables),
+            "columns": list(self.columns),
+            "hidden": list(self.hidden),
+            "operators": [
+                {
+                    "name": item.name,
+                    "detail": item.detail,
+                    "rule": item.rule,
+                    "law": item.law,
+                    "needs": item.needs,
+                }
+                for item in self.operators
+            ],
+            "steps": [
+                {"kind": step.kind, "name": step.name, "sql": step.sql} for step in self.steps
+            ],
+            "reasons": list(self.reasons),
+            "notes": list(self.notes),
+            "public": self.public,
+        }
+
+    def __str__(self) -> str:
+        kept = f"incremental, by {self.strategy}" if self.incremental else "full refresh only"
+        lines = [f"{kept}  (fingerprint {self.fingerprint[:8]})"]
+        lines += [f"  because: {reason}" for reason in self.reasons]
+        lines += [f"  note:    {note}" for note in self.notes]
+        lines.append(f"sources: {', '.join(self.tables) or 'none'}")
+        if self.hidden:
+            lines.append(f"hidden:  {', '.join(self.hidden)}")
+        lines.append("operators:")
+        for item in self.operators:
+            lines.append(f"  {item.name} {item.detail}".rstrip())
+            lines.append(f"    rule {item.rule}: {item.law}")
+            lines.append(f"    needs: {item.needs}")
+        for number, step in enumerate(self.steps, 1):
+            lines.append(f"step {number}: {step.kind} {step.name}".rstrip())
+            lines += [f"    {line}" for line in step.sql.splitlines()]
+        lines.append("readers see:")
+        lines += [f"    {line}" for line in self.public.splitlines()]
+        return "\n".join(lines)
+
+
+def explain(plan: RefreshPlan) -> Explanation:
+    """What the plan will do and why."""
+    return Explanation(
+        incremental=plan.is_incremental,
+        strategy=plan.strategy,
+        fingerprint=plan.fingerprint,
+        tables=plan.tables,
+        columns=tuple(public for _, public in plan.outputs),
+        hidden=plan.shape.hidden,
+        operators=tuple(_operator(node) for node in walk(plan.definition) if type(node) in _RULES),
+        steps=tuple(_step(step, plan.dialect) for step in plan.steps or plan.full),
+        reasons=tuple(str(reason) for reason in plan.reasons),
+        notes=plan.notes,
+        public=emit(plan.public, plan.dialect, leaf_name),
+    )
+
+
+def leaf_name(leaf: Leaf) -> str:
+    """How an explanation names a table: the source with the version it is read at."""
+    match leaf:
+        case Scan(at=At.QUERY):
+            return leaf.table
+        case Scan():
+            return f"{leaf.table}@{leaf.at}"
+        case Stored():
+            return "stored"
+        case Verbatim():
+            return f"({leaf.sql})"
+    return f"step:{leaf.step}"
+
+
+def _step(step: Step, dialect: str) -> StepText:
+    sql = emit(step.node, dialect, leaf_name)
+    match step:
+        case Compute():
+            return StepText("compute", step.name, sql)
+        case Check():
+            return StepText("check", f"{step.name}: no row, or {step.message}", sql)
+        case Merge():
+            return StepText("merge", f"on ({', '.join(step.on)})", sql)
+        case Append():
+            return StepText("append", "", sql)
+        case Overwrite():
+            return StepText("overwrite", "", sql)
+
+
+def _operator(node: Node) -> Operator:
+    rule = _RULES[type(node)]
+    parts = _rule_text(rule)
+    return Operator(
+        type(node).__name__, _detail(node), rule, parts.get("Law", ""), parts.get("Needs", "")
+    )
+
+
+def _rule_text(rule: str) -> dict[str, str]:
+    """The parts of a rule's own documentation: Law, Needs, Falls back when, Example."""
+    text = importlib.import_module(f"grebe.compiler.delta.{rule}").__doc__ or ""
+    parts: dict[str, str] = {}
+    current = ""
+    for line in text.splitlines():
+        head, colon, rest = line.partition(":")
+        if colon and head.split(" (")[0] in ("Law", "Needs", "Falls back when", "Example"):
+            current = head.split(" (")[0]
+            parts.setdefault(current, "")
+            line = rest
+        if current:
+            parts[current] = f"{parts[current]} {line.strip()}".strip()
+    return parts
+
+
+def _detail(node: Node) -> str:
+    detail = _DETAILS.get(type(node))
+    return detail(node) if detail else ""
+
+
+def _aggregate_detail(node: Aggregate) -> str:
+    calls = ", ".join(call.text for _, call in node.calls)
+    return f"by ({', '.join(node.keys)}): {calls}"
+
+
+_DETAILS: Final[dict[type[Node], Callable[..., str]]] = {
+    Scan: lambda node: node.table,
+    Filter: lambda node: node.predicate.text,
+    InnerJoin: lambda node: " AND ".join(item.text for item in node.on) or "cross",
+    OuterJoin: lambda node: f"{'FULL' if node.full else 'LEFT'} ON {node.on.text}",
+    SemiJoin: lambda node: f"{'anti' if node.anti else 'semi'} ON {node.on.text}",
+    Aggregate: _aggregate_detail,
+    Window: lambda node: f"partitioned by ({', '.join(node.partition)})",
+    SetOperation: lambda node: str(node.kind),
+}

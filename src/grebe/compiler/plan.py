@@ -1,0 +1,164 @@
+"""RefreshPlan: what one refresh will do, as data.
+
+The engine runs the steps, `explain` prints the same steps, `compile_ivm` arranges them as a
+program. A plan names no version, no path and no session: equal inputs give an equal plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from hashlib import blake2b
+
+from grebe.compiler.nodes import Empty, Node
+from grebe.compiler.prune import pruned
+from grebe.model import Reason
+
+LAYOUT = 1
+"""The number of the state layout; a stored table with another one is migrated or rebuilt."""
+
+ACTION = "__grebe_action"
+"""The column of rows to merge: insert, update or delete."""
+
+COPIES = "__grebe_copies"
+"""The column of rows to merge that says how many stored rows each must match."""
+
+
+class Strategy(StrEnum):
+    """How the root is written."""
+
+    APPEND = "append"
+    GROUPS = "upsert groups"
+    REPLACE = "replace keys"
+    BAG = "bag"
+    OVERWRITE = "overwrite"
+
+
+@dataclass(frozen=True, slots=True)
+class Compute:
+    """A relation that later steps read by its name."""
+
+    name: str
+    node: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A query that must give no row; otherwise stored rows contradict the change."""
+
+    name: str
+    node: Node
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """Rows with `ACTION` and `COPIES`, matched null-safely on ``on``; all rows match on ()."""
+
+    node: Node
+    on: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """Rows to add."""
+
+    node: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Overwrite:
+    """Rows that become the whole content."""
+
+    node: Node
+
+
+Write = Append | Merge | Overwrite
+Step = Compute | Check | Append | Merge | Overwrite
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What is stored: a definition whose columns are the storage table's, some of them hidden."""
+
+    node: Node
+    hidden: tuple[str, ...]
+    scope: tuple[str, ...] = ()
+    """The columns by which stored rows are found again: group keys or replaced keys."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.node.columns
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaFacts:
+    """What is known of the sources' deltas once they are read."""
+
+    unchanged: frozenset[str] = frozenset()
+    insert_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshPlan:
+    """Everything that refreshing a view takes, apart from versions."""
+
+    dialect: str
+    definition: Node
+    outputs: tuple[tuple[str, str], ...]
+    """(internal column, public name) in the order of the SELECT list."""
+    tables: tuple[str, ...]
+    strategy: Strategy
+    shape: Shape
+    build: Node
+    """All rows of the storage table at the new versions."""
+    public: Node
+    """What readers see, over the stored rows."""
+    steps: tuple[Step, ...]
+    appending: tuple[Step, ...] = ()
+    """The steps when every change is an insertion and the view can only grow."""
+    reasons: tuple[Reason, ...] = ()
+    notes: tuple[str, ...] = ()
+    fingerprint: str = field(default="")
+
+    @property
+    def is_incremental(self) -> bool:
+        """True when the view can be maintained from changes."""
+        return not self.reasons
+
+    @property
+    def full(self) -> tuple[Step, ...]:
+        """The steps of a full refresh."""
+        return (Overwrite(self.build),)
+
+
+def nodes_of(steps: Collection[Step]) -> Iterator[Node]:
+    """The relation of every step."""
+    for step in steps:
+        yield step.node
+
+
+def bind(plan: RefreshPlan, facts: DeltaFacts) -> tuple[Step, ...]:
+    """The steps for these deltas: empty terms dropped, cheaper writes where they are provable."""
+    steps = plan.steps
+    if facts.insert_only and plan.appending:
+        steps = plan.appending
+    bound = tuple(replace(step, node=pruned(step.node, facts.unchanged)) for step in steps)
+    writes = [step for step in bound if not isinstance(step, (Compute, Check))]
+    computed = next((step for step in bound if isinstance(step, Compute)), None)
+    nothing = computed is not None and isinstance(computed.node, Empty)
+    return () if nothing or not writes else bound
+
+
+def fingerprint_of(plan: RefreshPlan) -> str:
+    """A digest of what the plan means; whitespace, comments and case of the text do not count."""
+    parts = [
+        str(LAYOUT),
+        plan.dialect,
+        plan.strategy,
+        repr(plan.outputs),
+        plan.build.digest,
+        plan.public.digest,
+    ]
+    return blake2b("\x1f".join(parts).encode(), digest_size=16).hexdigest()

@@ -1,0 +1,239 @@
+"""How the root is written: which node is stored, what is hidden in it, and by which strategy.
+
+Strip projections, filters and a final ORDER BY … LIMIT from the root. If an aggregate or a
+DISTINCT appears, *it* is stored with its state, and what was stripped becomes the public SELECT.
+Otherwise projections and filters stay in storage and only the final LIMIT moves to the SELECT.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Final
+
+from grebe.compiler.delta import Rules, rules
+from grebe.compiler.delta.touch import Untouchable
+from grebe.compiler.facts import is_monotone, noise, read_whole
+from grebe.compiler.lower import Lowered
+from grebe.compiler.nodes import (
+    Aggregate,
+    Distinct,
+    Filter,
+    InnerJoin,
+    MarkJoin,
+    Node,
+    OuterJoin,
+    Project,
+    SemiJoin,
+    Stored,
+    TopK,
+    Verbatim,
+    Window,
+    walk,
+)
+from grebe.compiler.plan import (
+    RefreshPlan,
+    Shape,
+    Step,
+    Strategy,
+    fingerprint_of,
+)
+from grebe.compiler.reasons import ReasonCode
+from grebe.compiler.types import Types
+from grebe.compiler.write import bag, groups
+from grebe.compiler.write import replace as replacing
+from grebe.compiler.write.rows import CHECKSUM, checksum, passed
+from grebe.model import Reason
+
+Stripped = Project | Filter | TopK
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A strategy with what it stores, shows and does."""
+
+    strategy: Strategy
+    shape: Shape
+    public: Node
+    steps: tuple[Step, ...] = ()
+    appending: tuple[Step, ...] = ()
+
+
+def make_plan(lowered: Lowered, types: Types) -> RefreshPlan:
+    """The plan of a lowered definition, whatever can be maintained of it."""
+    root = lowered.root or Verbatim(lowered.sql, tuple(name for name, _ in lowered.outputs))
+    of = rules(types)
+    reasons = [*lowered.reasons, *_own_reasons(root, types)]
+    draft = None if reasons else _incremental(root, of)
+    if draft is None:
+        reasons = reasons or [_NO_KEY]
+        draft = _Draft(Strategy.OVERWRITE, Shape(root, ()), Stored(root.columns))
+    plan = RefreshPlan(
+        dialect=types.dialect,
+        definition=root,
+        outputs=lowered.outputs,
+        tables=lowered.tables,
+        strategy=draft.strategy,
+        shape=draft.shape,
+        build=of.new(draft.shape.node),
+        public=draft.public,
+        steps=draft.steps,
+        appending=draft.appending,
+        reasons=tuple(reasons),
+        notes=(*lowered.notes, *map(_whole, read_whole(root))),
+    )
+    return replace(plan, fingerprint=fingerprint_of(plan))
+
+
+def _incremental(root: Node, of: Rules) -> _Draft | None:
+    """The draft of the first strategy that fits, or None when a value has no key."""
+    stripped, core = strip(root)
+    if isinstance(core, Distinct):
+        core = Aggregate(core.input, core.columns, ())
+    if isinstance(core, Aggregate):
+        return _grouped(core, stripped, of)
+    for scope, node in _scopes(core, of.types):
+        with suppress(Untouchable):
+            return _replacing(core, stripped, scope, node, of)
+    return _by_value(core, stripped, root, of) if noise(core, of.types).silent else None
+
+
+def _grouped(core: Aggregate, stripped: Sequence[Stripped], of: Rules) -> _Draft | None:
+    layout = groups.layout_of(core, of.types)
+    public = reapplied(stripped, groups.visible(layout))
+    with suppress(Untouchable):
+        steps = groups.steps(layout, of)
+        return _Draft(Strategy.GROUPS, groups.shape_of(layout), public, steps)
+    return None
+
+
+def _by_value(core: Node, stripped: Sequence[Stripped], root: Node, of: Rules) -> _Draft:
+    hidden = tuple(name for name in core.columns if name not in root.columns)
+    shape = Shape(core, hidden)
+    public = reapplied(stripped, Stored(core.columns))
+    growing = bag.appending(shape, of) if is_monotone(core) else ()
+    return _Draft(Strategy.BAG, shape, public, bag.steps(shape, of), growing)
+
+
+def _replacing(
+    core: Node, stripped: Sequence[Stripped], scope: tuple[str, ...], shown: Node, of: Rules
+) -> _Draft:
+    values = shown.columns
+    summed = Project(shown, (*passed(values), (CHECKSUM, checksum(values))))
+    hidden = (*(name for name in values if name not in core.columns), CHECKSUM)
+    shape = Shape(summed, hidden, scope)
+    public = reapplied(stripped, Project(Stored(shape.columns), passed(core.columns)))
+    return _Draft(Strategy.REPLACE, shape, public, replacing.steps(shape, of))
+
+
+def strip(root: Node) -> tuple[tuple[Stripped, ...], Node]:
+    """What moves to the public SELECT, from the top down, and the node that is stored."""
+    taken: list[Stripped] = []
+    node = root
+    while isinstance(node, (Project, Filter)) or (isinstance(node, TopK) and not node.partition):
+        taken.append(node)
+        node = node.input
+    if isinstance(node, (Aggregate, Distinct)):
+        return tuple(taken), node
+    while taken and not isinstance(taken[-1], TopK):
+        node = taken.pop()
+    return tuple(taken), node
+
+
+def reapplied(stripped: Sequence[Stripped], over: Node) -> Node:
+    """The stripped operators over other rows with the same columns."""
+    for operator in reversed(stripped):
+        over = replace(operator, input=over)
+    return over
+
+
+def _scopes(core: Node, types: Types) -> Iterator[tuple[tuple[str, ...], Node]]:
+    """Keys by which the rows of a root could be replaced, with the root that shows them."""
+    noisy = not noise(core, types).silent
+    top = core
+    while isinstance(top, (Project, Filter)):
+        top = top.input
+    if isinstance(top, Window):
+        candidates: list[tuple[str, ...]] = [top.partition]
+    elif noisy:
+        candidates = _noisy_keys(core, types)
+    else:
+        return
+    for keys in dict.fromkeys(candidates):
+        shown = exposed(core, keys) if keys else None
+        if shown is not None:
+            yield keys, shown
+
+
+def _noisy_keys(core: Node, types: Types) -> list[tuple[str, ...]]:
+    found: list[tuple[str, ...]] = []
+    for node in walk(core):
+        keys = node.keys if isinstance(node, Aggregate) else ()
+        keys = node.partition if isinstance(node, Window) else keys
+        if keys and not noise(node, types).silent:
+            found.append(keys)
+            found += [(key,) for key in keys]
+    return found
+
+
+def exposed(node: Node, names: Sequence[str]) -> Node | None:
+    """The node with more columns of its inputs shown, or None when they cannot be."""
+    missing = [name for name in names if name not in node.columns]
+    if not missing:
+        return node
+    match node:
+        case Project():
+            below = exposed(node.input, names)
+            if below is None:
+                return None
+            return Project(below, (*node.outputs, *passed(missing)))
+        case Filter() | Window():
+            below = exposed(node.input, names)
+            return None if below is None else replace(node, input=below)
+        case InnerJoin():
+            return _exposed_join(node, names)
+        case OuterJoin(full=False) | SemiJoin() | MarkJoin():
+            below = exposed(node.left, names)
+            return None if below is None else replace(node, left=below)
+    return None
+
+
+def _exposed_join(node: InnerJoin, names: Sequence[str]) -> Node | None:
+    parts = list(node.parts)
+    for name in names:
+        if any(name in part.columns for part in parts):
+            continue
+        for place, part in enumerate(parts):
+            shown = exposed(part, (name,))
+            if shown is not None:
+                parts[place] = shown
+                break
+        else:
+            return None
+    return InnerJoin(tuple(parts), node.on)
+
+
+def _own_reasons(root: Node, types: Types) -> list[Reason]:
+    """What only the algebra shows: the front finds everything that stands in the text."""
+    cut = strip(root)[0]
+    return [
+        Reason(
+            ReasonCode.ORDER_DEPENDENT_VALUE,
+            "a value that depends on the order of rows decides which rows belong together",
+            getattr(node, "where", None),
+        )
+        for node in noise(root, types).misused
+        if node not in cut
+    ]
+
+
+_NO_KEY: Final = Reason(
+    ReasonCode.ORDER_DEPENDENT_VALUE,
+    "a value that depends on the order of rows has no key by which its row is found again",
+)
+
+
+def _whole(node: Node) -> str:
+    what = "an aggregate without GROUP BY" if isinstance(node, Aggregate) else "a global top-k"
+    return f"{what} reads its whole input when that changes"

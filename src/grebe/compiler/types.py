@@ -1,0 +1,90 @@
+"""What is known of the types of sub-expressions. An input of the compiler, never a guess.
+
+The engine asks Spark (analysis only) for the types of the expressions that `wanted` lists, and
+gives them back keyed by their text. Names are unique in a compiled query, so the text says which
+expression is meant. An unknown type is an answer too: the rules then recompute the group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from re import compile as pattern
+from typing import Final
+
+from grebe.compiler.nodes import Aggregate, Node, Scan, walk
+from grebe.compiler.scalar import Scalar, column
+
+_DECIMAL: Final = pattern(r"(?:DECIMAL|NUMERIC|DEC)\s*(?:\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\))?$")
+_INTEGERS: Final = {
+    "TINYINT": 3, "BYTE": 3, "UTINYINT": 3, "SMALLINT": 5, "SHORT": 5, "USMALLINT": 5,
+    "INT": 10, "INTEGER": 10, "UINTEGER": 10, "BIGINT": 19, "LONG": 19,
+}  # fmt: skip
+_FLOATS: Final = frozenset({"FLOAT", "REAL", "DOUBLE", "DOUBLE PRECISION"})
+
+
+@dataclass(frozen=True, slots=True)
+class Decimal:
+    """An exact number type: integers are decimals of scale 0."""
+
+    precision: int
+    scale: int
+    integer: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Types:
+    """Types of expressions by text, for one dialect."""
+
+    dialect: str = "spark"
+    by_text: Mapping[str, str] = field(default_factory=dict)
+
+    def of(self, item: Scalar) -> str | None:
+        """The type of an expression in upper case, or None when it is not known."""
+        found = self.by_text.get(item.text)
+        return found.upper().strip() if found else None
+
+    def exact(self, item: Scalar) -> Decimal | None:
+        """The exact number type of an expression, or None: a float, no number, or unknown."""
+        name = self.of(item)
+        if name is None:
+            return None
+        if name in _INTEGERS:
+            return Decimal(_INTEGERS[name], 0, integer=True)
+        match = _DECIMAL.match(name)
+        if match is None:
+            return None
+        precision = int(match.group(1) or (10 if self.dialect == "spark" else 18))
+        default_scale = 0 if match.group(1) or self.dialect == "spark" else 3
+        return Decimal(precision, int(match.group(2) or default_scale), integer=False)
+
+    def is_float(self, item: Scalar) -> bool:
+        """True when the type is known to be a binary floating point one."""
+        return self.of(item) in _FLOATS
+
+
+def wanted(root: Node) -> tuple[tuple[Node, tuple[Scalar, ...]], ...]:
+    """Relations with the expressions over them whose types decide a rule."""
+    found: list[tuple[Node, tuple[Scalar, ...]]] = []
+    for node in walk(root):
+        if isinstance(node, Aggregate):
+            arguments = [
+                Scalar.of(argument.copy())
+                for _, call in node.calls
+                for argument in (call.ast.this, call.ast.args.get("expression"))
+                if argument is not None and not isinstance(argument, (str, bool))
+            ]
+            keys = [column(key) for key in node.keys]
+            found.append((node.input, tuple(dict.fromkeys([*arguments, *keys]))))
+    return tuple(found)
+
+
+def scan_types(root: Node, tables: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """Types of the columns that scans read, by text; ``tables`` gives each table's column types."""
+    return {
+        column(name).text: tables[node.table][source]
+        for node in walk(root)
+        if isinstance(node, Scan)
+        for name, source in node.pairs
+        if tables.get(node.table, {}).get(source)
+    }

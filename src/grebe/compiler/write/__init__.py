@@ -1,0 +1,1 @@
+"""The write strategies: how a change of the root becomes rows to insert, update and delete."""
