@@ -212,8 +212,9 @@ class Barrier:
         return ";".join(f"{place}=pause:{self._path}" for place in places)
 
     def arrive(self) -> socket.socket:
-        """The next one that reached its place."""
+        """The next one that reached its place and said so."""
         connection, _ = self._listener.accept()
+        connection.recv(256)
         return connection
 
     @staticmethod

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PLACES = (
+    "iceberg.begun",
     "iceberg.planned",
     "iceberg.branched",
     "iceberg.written",
@@ -104,6 +105,7 @@ class Committer:
         refuse_untrusted(self.name, writes, frontier.run_id, expected)
         base = None if expected.version is None else int(expected.version)
         run = Run(frontier.run_id, tuple(writes), frontier, base, expected.row_version)
+        reach("iceberg.begun")
         lineage = self._read()
         if (landed := self._landed(lineage, run)) is not None:
             return self._finish(run, landed)

@@ -199,7 +199,7 @@ class Target:
             terms.append(f"change.{quote(ACTION)} <> 'insert'")
         if write.prune is not None:
             terms.append(f"({write.prune})")
-        return " AND ".join(terms)
+        return " AND ".join(terms) or "true"
 
     def _update(self, on: Sequence[str]) -> list[str]:
         others = [field.name for field in self.schema.fields if field.name not in on]
