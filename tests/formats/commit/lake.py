@@ -149,12 +149,17 @@ class Lake:
     def storage(self, name: TableName, session: SparkSession | None = None) -> IcebergStorage:
         return IcebergStorage(session or self.session, name, self.reader(name))
 
-    def create(self, format_version: int = 3, columns: Sequence[Column] = COLUMNS) -> Table:
+    def create(
+        self,
+        format_version: int = 3,
+        columns: Sequence[Column] = COLUMNS,
+        name: str | None = None,
+    ) -> Table:
         """A new empty storage table."""
-        name = TableName(CATALOG, NAMESPACE, f"t{next(self._numbers)}")
-        storage = IcebergStorage(self.session, name, self.reader(name), format_version)
+        full = TableName(CATALOG, NAMESPACE, name or f"t{next(self._numbers)}")
+        storage = IcebergStorage(self.session, full, self.reader(full), format_version)
         storage.create(Schema("0", tuple(columns)), {"grebe.view": "test"})
-        return Table(self, name, storage)
+        return Table(self, full, storage)
 
 
 @dataclass(frozen=True, slots=True)
