@@ -40,7 +40,7 @@ from grebe.compiler.nodes import (
     Verbatim,
     Window,
 )
-from grebe.compiler.scalar import TRUE, Scalar
+from grebe.compiler.scalar import TRUE, Scalar, all_of, never_null, true_only
 from grebe.errors import InternalError
 
 Leaf = Scan | Stored | Named | Verbatim
@@ -56,6 +56,7 @@ _OWN_FUNCTIONS: Final = {
         "spark": f"CASE WHEN COUNT(*) > 1 THEN RAISE_ERROR('{_TWO_ROWS}') ELSE ANY_VALUE({{0}}) END",
         "duckdb": f"CASE WHEN COUNT(*) > 1 THEN ERROR('{_TWO_ROWS}') ELSE ANY_VALUE({{0}}) END",
     },
+    "__grebe_within": {"spark": "TRUE", "duckdb": "TRUE"},
     "__grebe_hash": {"spark": "XXHASH64({0})", "duckdb": "HASH({0})"},
 }
 
@@ -218,13 +219,21 @@ class _Writer:
         return f"LEFT {kind} JOIN" if self.dialect == "spark" else f"{kind} JOIN"
 
     def mark(self, node: MarkJoin) -> str:
-        right, on = self.relation(node.right), self.scalar(node.on)
-        found = f"EXISTS (SELECT 1 FROM {right} WHERE {on})"
-        unknown = f"EXISTS (SELECT 1 FROM {right} WHERE ({on}) IS NULL)"
-        value = f"CASE WHEN {found} THEN TRUE WHEN {unknown} THEN NULL ELSE FALSE END"
+        right = self.relation(node.right)
+        known = true_only(node.on)
+        found = f"EXISTS (SELECT 1 FROM {right} WHERE {self.scalar(known or node.on)})"
+        value = found if known else self.three_valued(node, right, found)
         columns = self.list_of(node.left.columns)
         left = self.relation(node.left)
         return f"SELECT {columns}, {value} AS {self.quote(node.name)} FROM {left}"
+
+    def three_valued(self, node: MarkJoin, right: str, found: str) -> str:
+        """Plain equalities stay outside IS NULL, where a hash join can use them."""
+        sure, unsure = never_null(node.on)
+        unknown = f"({self.scalar(all_of(unsure))}) IS NULL"
+        test = " AND ".join([*(self.scalar(item) for item in sure), unknown])
+        perhaps = f"EXISTS (SELECT 1 FROM {right} WHERE {test})"
+        return f"CASE WHEN {found} THEN TRUE WHEN {perhaps} THEN NULL ELSE FALSE END"
 
     def stack(self, branches: Sequence[Node], names: Sequence[str], word: str) -> str:
         parts = []

@@ -40,6 +40,7 @@ from grebe.compiler.types import Types
 _EXACT_KINDS: Final = frozenset(
     {"count", "min", "max", "bool", "bit", "percentile", "ordered collection", "by"}
 )
+_SUMMING: Final = frozenset({"sum", "avg", "statistic"})
 _MONOTONE: Final = (Scan, Values, Filter, Project, InnerJoin, UnionAll, Unnest)
 
 
@@ -162,10 +163,8 @@ def _window(node: Window, below: Noise, types: Types) -> Noise:
     noisy: set[str] = set()
     deciding: set[str] = set(node.partition)
     for name, call in node.calls:
-        function = call.ast.this
-        summing = isinstance(function, exp.AggFunc) and not is_exact(
-            Scalar.of(function.copy()), types
-        )
+        function = Scalar.of(call.ast.this.copy())
+        summing = aggregate_kind(function.ast) in _SUMMING and not is_exact(function, types)
         if below.rows or call.columns & below.columns or summing:
             noisy.add(name)
         order = call.ast.args.get("order")

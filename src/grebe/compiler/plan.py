@@ -6,11 +6,11 @@ program. A plan names no version, no path and no session: equal inputs give an e
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from hashlib import blake2b
 
+from grebe.compiler.bounds import Bounds, Parameter, filled, parameters
 from grebe.compiler.nodes import Empty, Node
 from grebe.compiler.prune import pruned
 from grebe.model import Reason
@@ -98,6 +98,8 @@ class DeltaFacts:
 
     unchanged: frozenset[str] = frozenset()
     insert_only: bool = False
+    bounds: Bounds = field(default_factory=dict)
+    """Key ranges of the deltas, where the file bounds say that they prune."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,15 +130,14 @@ class RefreshPlan:
         return not self.reasons
 
     @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The key ranges that `bind` can make use of."""
+        return parameters(step.node for step in self.steps)
+
+    @property
     def full(self) -> tuple[Step, ...]:
         """The steps of a full refresh."""
         return (Overwrite(self.build),)
-
-
-def nodes_of(steps: Collection[Step]) -> Iterator[Node]:
-    """The relation of every step."""
-    for step in steps:
-        yield step.node
 
 
 def bind(plan: RefreshPlan, facts: DeltaFacts) -> tuple[Step, ...]:
@@ -144,7 +145,10 @@ def bind(plan: RefreshPlan, facts: DeltaFacts) -> tuple[Step, ...]:
     steps = plan.steps
     if facts.insert_only and plan.appending:
         steps = plan.appending
-    bound = tuple(replace(step, node=pruned(step.node, facts.unchanged)) for step in steps)
+    bound = tuple(
+        replace(step, node=filled(pruned(step.node, facts.unchanged), facts.bounds))
+        for step in steps
+    )
     writes = [step for step in bound if not isinstance(step, (Compute, Check))]
     computed = next((step for step in bound if isinstance(step, Compute)), None)
     nothing = computed is not None and isinstance(computed.node, Empty)

@@ -95,6 +95,21 @@ def conjuncts_of(predicate: Scalar) -> tuple[Scalar, ...]:
     return () if predicate == TRUE else (Scalar.of(tree),)
 
 
+def true_only(condition: Scalar) -> Scalar | None:
+    """The condition inside ``COALESCE(condition, FALSE)``, else None."""
+    tree = condition.ast
+    if isinstance(tree, exp.Coalesce) and [str(item) for item in tree.expressions] == ["FALSE"]:
+        return Scalar.of(tree.this.copy().unnest())
+    return None
+
+
+def never_null(condition: Scalar) -> tuple[tuple[Scalar, ...], tuple[Scalar, ...]]:
+    """The conjuncts that are TRUE or FALSE for any row, and those that may be unknown."""
+    parts = conjuncts_of(condition)
+    sure = tuple(item for item in parts if isinstance(item.ast, exp.NullSafeEQ))
+    return sure, tuple(item for item in parts if item not in sure)
+
+
 def equals(left: Scalar, right: Scalar) -> Scalar:
     """``left = right`` as SQL means it: NULL when a side is NULL."""
     return Scalar.of(exp.EQ(this=_operand(left), expression=_operand(right)))

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from grebe.compiler.delta import Rules, rules
+from grebe.compiler.delta.restrict import across_columns
 from grebe.compiler.delta.touch import Untouchable
 from grebe.compiler.facts import is_monotone, noise, read_whole
 from grebe.compiler.lower import Lowered
@@ -167,14 +168,18 @@ def _scopes(core: Node, types: Types) -> Iterator[tuple[tuple[str, ...], Node]]:
 
 
 def _noisy_keys(core: Node, types: Types) -> list[tuple[str, ...]]:
+    """Keys of noisy operators, also as the columns of a preserved side that equal them."""
     found: list[tuple[str, ...]] = []
+    equal: dict[str, str] = {}
     for node in walk(core):
         keys = node.keys if isinstance(node, Aggregate) else ()
         keys = node.partition if isinstance(node, Window) else keys
         if keys and not noise(node, types).silent:
-            found.append(keys)
-            found += [(key,) for key in keys]
-    return found
+            found += [keys, *((key,) for key in keys)]
+        if isinstance(node, OuterJoin):
+            equal.update(across_columns(node.on, node.right.columns))
+    moved = [tuple(equal.get(key, key) for key in keys) for keys in found]
+    return [*found, *moved]
 
 
 def exposed(node: Node, names: Sequence[str]) -> Node | None:

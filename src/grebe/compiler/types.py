@@ -12,7 +12,10 @@ from dataclasses import dataclass, field
 from re import compile as pattern
 from typing import Final
 
-from grebe.compiler.nodes import Aggregate, Node, Scan, walk
+from sqlglot import exp
+
+from grebe.compiler.functions import unwrapped
+from grebe.compiler.nodes import Aggregate, Node, Scan, Window, walk
 from grebe.compiler.scalar import Scalar, column
 
 _DECIMAL: Final = pattern(r"(?:DECIMAL|NUMERIC|DEC)\s*(?:\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\))?$")
@@ -67,16 +70,23 @@ def wanted(root: Node) -> tuple[tuple[Node, tuple[Scalar, ...]], ...]:
     """Relations with the expressions over them whose types decide a rule."""
     found: list[tuple[Node, tuple[Scalar, ...]]] = []
     for node in walk(root):
-        if isinstance(node, Aggregate):
-            arguments = [
-                Scalar.of(argument.copy())
-                for _, call in node.calls
-                for argument in (call.ast.this, call.ast.args.get("expression"))
-                if argument is not None and not isinstance(argument, (str, bool))
-            ]
-            keys = [column(key) for key in node.keys]
-            found.append((node.input, tuple(dict.fromkeys([*arguments, *keys]))))
+        if isinstance(node, (Aggregate, Window)):
+            arguments = [_argument(call) for _, call in node.calls]
+            keys = [column(key) for key in node.keys] if isinstance(node, Aggregate) else []
+            texts = tuple(dict.fromkeys([*filter(None, arguments), *keys]))
+            found.append((node.input, texts))
     return tuple(found)
+
+
+def _argument(call: Scalar) -> Scalar | None:
+    """What a call counts, adds up or compares, if it is a plain expression."""
+    function = call.ast.this if isinstance(call.ast, exp.Window) else call.ast
+    tree = unwrapped(function).this
+    if isinstance(tree, exp.Distinct) and len(tree.expressions) == 1:
+        tree = tree.expressions[0]
+    if not isinstance(tree, exp.Expr) or isinstance(tree, (exp.Star, exp.Distinct, exp.Order)):
+        return None
+    return Scalar.of(tree.copy())
 
 
 def scan_types(root: Node, tables: Mapping[str, Mapping[str, str]]) -> dict[str, str]:

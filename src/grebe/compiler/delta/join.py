@@ -16,6 +16,7 @@ from itertools import chain
 
 from sqlglot import exp
 
+from grebe.compiler.bounds import bounded
 from grebe.compiler.delta.restrict import Pair, restrict
 from grebe.compiler.delta.rules import Rules
 from grebe.compiler.delta.weights import key_name, summed, weighted
@@ -87,13 +88,18 @@ def _connection(part: Node, bound: frozenset[str], on: Sequence[Scalar]) -> int:
 
 
 def links(
-    columns: Sequence[str], bound: frozenset[str], on: Sequence[Scalar]
+    columns: Sequence[str],
+    bound: frozenset[str],
+    on: Sequence[Scalar],
+    *,
+    null_safe: bool = True,
 ) -> list[tuple[Scalar, Scalar]]:
     """Equalities between an expression over ``columns`` and one over ``bound``."""
     own = frozenset(columns)
+    kinds = (exp.EQ, exp.NullSafeEQ) if null_safe else (exp.EQ,)
     found: list[tuple[Scalar, Scalar]] = []
     for item in on:
-        if isinstance(item.ast, (exp.EQ, exp.NullSafeEQ)):
+        if isinstance(item.ast, kinds):
             sides = Scalar.of(item.ast.this.copy()), Scalar.of(item.ast.expression.copy())
             for mine, theirs in (sides, sides[::-1]):
                 if (
@@ -110,9 +116,13 @@ def links(
 def _narrowed(
     part: Node, joined: Sequence[Node], bound: frozenset[str], on: Sequence[Scalar]
 ) -> Node:
-    """A part that would have to be computed as a whole is computed for the needed keys only."""
+    """A part that would have to be computed as a whole is computed for the needed keys only.
+
+    A plain one is read by the join itself, and skips the files outside the delta's key range.
+    """
     if _is_plain(part):
-        return part
+        ties = links(part.columns, frozenset(joined[0].columns), on, null_safe=False)
+        return bounded(part, ties, joined[0])
     known = tuple(item for item in on if item.columns <= bound)
     base = joined[0] if len(joined) == 1 and not known else InnerJoin(tuple(joined), known)
     return narrowed(part, base, links(part.columns, bound, on))

@@ -16,7 +16,15 @@ from grebe.compiler.delta.restrict import mark_conjuncts
 from grebe.compiler.delta.rules import Rules
 from grebe.compiler.delta.weights import consolidated, summed, weighted
 from grebe.compiler.nodes import Aggregate, Filter, MarkJoin, Node, Project, SemiJoin
-from grebe.compiler.scalar import Scalar, build, column, conjuncts_of
+from grebe.compiler.scalar import (
+    Scalar,
+    all_of,
+    build,
+    column,
+    conjuncts_of,
+    never_null,
+    true_only,
+)
 
 COPIES = "__grebe_copies"
 BEFORE = "__grebe_before"
@@ -37,14 +45,22 @@ def change(node: MarkJoin, of: Rules) -> Node:
 def touched(node: MarkJoin, of: Rules) -> Node:
     """Distinct old left rows, their copies, and their marks before and after, where they differ."""
     delta = consolidated(of.change(node.right))
-    met = build("COALESCE(:on, TRUE)", on=node.on)
-    rows = SemiJoin(near(of.old(node.left), delta, node.on), delta, met)
+    rows = SemiJoin(near(of.old(node.left), delta, node.on), delta, _not_false(node.on))
     count = Scalar.of(build("COUNT(*)").copy())
     distinct = Aggregate(rows, node.left.columns, ((COPIES, count),))
     before = MarkJoin(distinct, near(of.old(node.right), distinct, node.on), node.on, BEFORE)
     after = MarkJoin(before, near(of.new(node.right), distinct, node.on), node.on, AFTER)
     differs = build("NOT (:b IS NOT DISTINCT FROM :a)", b=column(BEFORE), a=column(AFTER))
     return Filter(after, differs)
+
+
+def _not_false(on: Scalar) -> Scalar:
+    """True where a row has a say in the mark; what can be hashed stays a plain equality."""
+    known = true_only(on)
+    if known:
+        return known
+    sure, unsure = never_null(on)
+    return all_of([*sure, build("COALESCE(:theta, TRUE)", theta=all_of(unsure))])
 
 
 def near(part: Node, base: Node, on: Scalar) -> Node:

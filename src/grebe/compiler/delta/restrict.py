@@ -40,8 +40,10 @@ from grebe.compiler.scalar import (
     all_of,
     column,
     conjuncts_of,
+    never_null,
     same,
     substitute,
+    true_only,
 )
 
 Pair = tuple[Scalar, str]
@@ -166,6 +168,11 @@ def across_pairs(pairs: Pairs, on: Scalar, columns: Sequence[str]) -> Pairs:
     return tuple((column(links[item.column]), key) for item, key in pairs if item.column in links)
 
 
+def across_columns(on: Scalar, columns: Sequence[str]) -> dict[str, str]:
+    """For columns of the other side, the columns of the preserved side that equal them."""
+    return {theirs: mine for mine, theirs in _links(conjuncts_of(on), columns).items()}
+
+
 def _links(conjuncts: Sequence[Scalar], columns: Sequence[str]) -> dict[str, str]:
     other = frozenset(columns)
     links: dict[str, str] = {}
@@ -181,10 +188,8 @@ def mark_conjuncts(on: Scalar) -> tuple[Scalar, ...]:
 
     A plain equality is not among them: with a NULL it is unknown, which the mark must show.
     """
-    tree = on.ast
-    if isinstance(tree, exp.Coalesce) and [str(item) for item in tree.expressions] == ["FALSE"]:
-        return conjuncts_of(Scalar.of(tree.this.copy()))
-    return tuple(item for item in conjuncts_of(on) if isinstance(item.ast, exp.NullSafeEQ))
+    known = true_only(on)
+    return conjuncts_of(known) if known else never_null(on)[0]
 
 
 def _full(node: OuterJoin, keys: Node, pairs: Pairs) -> Node:

@@ -23,7 +23,7 @@ def change(node: SemiJoin, of: Rules) -> Node:
     delta = of.change(node.left)
     right = near_match(of.new(node.right), delta, node.on)
     arrived = weighted(SemiJoin(delta, right, node.on, node.anti), node.columns)
-    known = build("COALESCE(:on, FALSE)", on=node.on)
+    known = build("COALESCE(:theta, FALSE)", theta=node.on)
     turned = touched(MarkJoin(node.left, node.right, known, "__grebe_mark"), of)
     entering = ":copies" if not node.anti else "-:copies"
     leaving = "-:copies" if not node.anti else ":copies"

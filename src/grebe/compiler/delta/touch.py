@@ -58,7 +58,7 @@ class Touch:
         used = frozenset().union(*(item.columns for _, item in outputs))
         if facts.columns & used:
             raise Untouchable
-        if facts.silent and not isinstance(node, (Window, TopK)):
+        if facts.silent and not _is_partitioned_by(node, used):
             return Project(consolidated(self.of.change(node)), outputs)
         match node:
             case Project():
@@ -130,6 +130,11 @@ class Touch:
             for at in (self.of.new, self.of.old)
         ]
         return UnionAll(tuple(sides), tuple(name for name, _ in outputs))
+
+
+def _is_partitioned_by(node: Node, used: frozenset[str]) -> bool:
+    """True when the touched partitions are known without ranking anything."""
+    return isinstance(node, (Window, TopK)) and bool(used) and used <= frozenset(node.partition)
 
 
 def _carried(
