@@ -1,0 +1,100 @@
+"""Aggregate calls: FILTER written as CASE, orders made total, and the ones without a rule."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from grebe.compiler.functions import AggregateKind, aggregate_kind, function_name, unwrapped
+from grebe.compiler.lower.context import Context
+from grebe.compiler.reasons import ReasonCode
+
+_SKIPS_NULLS = frozenset(
+    {
+        AggregateKind.SUM,
+        AggregateKind.AVG,
+        AggregateKind.MIN,
+        AggregateKind.MAX,
+        AggregateKind.BOOL,
+        AggregateKind.BIT,
+    }
+)
+
+
+def normal_call(context: Context, tree: exp.Expr) -> exp.Expr:
+    """The call in the one form that the rules know; reasons are remembered."""
+    kind = aggregate_kind(tree)
+    call = _filtered(tree, kind)
+    name = function_name(unwrapped(call))
+    context.features.add(_feature(unwrapped(call), name))
+    if kind is AggregateKind.APPROX:
+        message = f"{name}() is not exact"
+        context.refuse(ReasonCode.APPROXIMATE_AGGREGATE, message, tree, expressible=True)
+    elif kind is AggregateKind.ANY and not _has_order(call):
+        message = f"{name}() takes whichever row comes first"
+        context.refuse(ReasonCode.ORDER_DEPENDENT_AGGREGATE, message, tree, expressible=True)
+    elif kind is AggregateKind.COLLECTION or _has_order(call):
+        return _ordered(call)
+    return call
+
+
+def _feature(call: exp.Expr, name: str) -> str:
+    if isinstance(call.this, exp.Distinct):
+        return f"{name}_distinct"
+    return name
+
+
+def _filtered(tree: exp.Expr, kind: AggregateKind | None) -> exp.Expr:
+    """The call with its FILTER inside the argument, where a NULL argument counts for nothing."""
+    if not isinstance(tree, exp.Filter):
+        return tree
+    call = tree.this.copy()
+    predicate = tree.expression.this
+    if isinstance(call, exp.CountIf):
+        call.set("this", exp.and_(call.this, predicate))
+        return call
+    if isinstance(call, exp.Count):
+        return _filtered_count(call, predicate)
+    if kind not in _SKIPS_NULLS or not isinstance(call, exp.AggFunc):
+        return tree
+    argument = call.this
+    if isinstance(argument, exp.Distinct):
+        argument.set("expressions", [_when(predicate, item) for item in argument.expressions])
+    else:
+        call.set("this", _when(predicate, argument))
+    return call
+
+
+def _filtered_count(call: exp.Count, predicate: exp.Expr) -> exp.Expr:
+    argument = call.this
+    if isinstance(argument, exp.Distinct):
+        argument.set("expressions", [_when(predicate, item) for item in argument.expressions])
+        return call
+    value = exp.Literal.number(1) if isinstance(argument, exp.Star) else argument
+    rest = [_when(predicate, item) for item in call.expressions]
+    return exp.Count(this=_when(predicate, value), expressions=rest or None, big_int=True)
+
+
+def _when(predicate: exp.Expr, value: exp.Expr) -> exp.Expr:
+    return exp.Case(ifs=[exp.If(this=predicate.copy(), true=value.copy())])
+
+
+def _has_order(tree: exp.Expr) -> bool:
+    call = unwrapped(tree)
+    return isinstance(call.this, exp.Order)
+
+
+def _ordered(tree: exp.Expr) -> exp.Expr:
+    """The call with the value itself as the last sort key: equal values cannot be told apart."""
+    built = tree.copy()
+    call = unwrapped(built)
+    argument = call.this
+    given = argument.expressions if isinstance(argument, exp.Order) else []
+    value = argument.this if isinstance(argument, exp.Order) else argument
+    inner = value.expressions[0] if isinstance(value, exp.Distinct) else value
+    if not isinstance(inner, exp.Expr):
+        return tree
+    keys = [item.copy() for item in given]
+    if all(item.this != inner for item in keys):
+        keys.append(exp.Ordered(this=inner.copy(), desc=False, nulls_first=True))
+    call.set("this", exp.Order(this=value.copy(), expressions=keys))
+    return built

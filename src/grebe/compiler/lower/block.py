@@ -1,0 +1,105 @@
+"""The relation that a SELECT is building, operator by operator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from grebe.compiler.lower.context import Context
+from grebe.compiler.lower.pending import Kind, Pending
+from grebe.compiler.lower.subqueries import join_mark, join_scalar, join_semi
+from grebe.compiler.nodes import Filter, Node, Project
+from grebe.compiler.scalar import Scalar, column, conjuncts_of
+
+
+@dataclass(slots=True)
+class Block:
+    """The rows so far. Subqueries that expressions mention are joined when they are needed."""
+
+    context: Context
+    node: Node
+    pending: dict[str, Pending]
+    computed: dict[str, str] = field(default_factory=dict)
+    """Columns of the relation by the text of the expression that made them."""
+
+    def join_subqueries(self, scalars: Iterable[Scalar]) -> None:
+        """Join every subquery whose value these expressions read."""
+        for scalar in scalars:
+            for name in sorted(scalar.columns):
+                if name in self.pending and name not in self.node.columns:
+                    self.join_subquery(self.pending[name])
+
+    def join_subquery(self, item: Pending) -> None:
+        self.join_subqueries(item.operands)
+        if item.kind is Kind.SCALAR:
+            self.node = join_scalar(self.context, self.node, item)
+        else:
+            self.node = join_mark(self.context, self.node, item)
+
+    def filter(self, predicate: Scalar) -> None:
+        """Keep the rows for which the predicate is TRUE; subqueries become semi joins."""
+        later: list[tuple[Pending, bool]] = []
+        for conjunct in _conjuncts(predicate):
+            match = self.semi(conjunct)
+            if match is None:
+                self.join_subqueries((conjunct,))
+                self.node = Filter(self.node, conjunct)
+            else:
+                later.append(match)
+        for item, anti in later:
+            self.join_subqueries(item.operands)
+            self.node = join_semi(self.context, self.node, item, anti=anti)
+
+    def semi(self, conjunct: Scalar) -> tuple[Pending, bool] | None:
+        """The subquery that a conjunct is nothing but a test of, and whether it is negated."""
+        tree, anti = conjunct.ast.unnest(), False
+        while isinstance(tree, exp.Not):
+            tree, anti = tree.this.unnest(), not anti
+        if not isinstance(tree, exp.Column):
+            return None
+        item = self.pending.get(tree.name)
+        if item is None or item.kind is Kind.SCALAR or tree.name in self.node.columns:
+            return None
+        return item, anti
+
+    def compute(self, wanted: Sequence[tuple[str, Scalar]]) -> list[str]:
+        """Columns that hold the given expressions, made by one projection if need be."""
+        self.join_subqueries(scalar for _, scalar in wanted)
+        names: list[str] = []
+        new: list[tuple[str, Scalar]] = []
+        for hint, scalar in wanted:
+            name = self.existing(scalar)
+            if name is None:
+                name = self.context.fresh(hint)
+                new.append((name, scalar))
+                self.computed[scalar.text] = name
+            names.append(name)
+        if new:
+            kept = tuple((name, column(name)) for name in self.node.columns)
+            self.node = Project(self.node, (*kept, *new))
+        return names
+
+    def existing(self, scalar: Scalar) -> str | None:
+        if scalar.column is not None and scalar.column in self.node.columns:
+            return scalar.column
+        name = self.computed.get(scalar.text)
+        return name if name in self.node.columns else None
+
+
+def _conjuncts(predicate: Scalar) -> list[Scalar]:
+    """The conjuncts, with what all branches of an OR have in common taken out of it."""
+    found: list[Scalar] = []
+    for conjunct in conjuncts_of(predicate):
+        found.extend(_shared(conjunct))
+        found.append(conjunct)
+    return list(dict.fromkeys(found))
+
+
+def _shared(conjunct: Scalar) -> list[Scalar]:
+    tree = conjunct.ast.unnest()
+    if not isinstance(tree, exp.Or):
+        return []
+    branches = [conjuncts_of(Scalar.of(part.copy())) for part in tree.flatten()]
+    return [item for item in branches[0] if all(item in branch for branch in branches[1:])]

@@ -1,0 +1,266 @@
+"""Expressions: every name replaced by the column it means, every part checked against the list."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from grebe.compiler.functions import refusal
+from grebe.compiler.lower.context import Context
+from grebe.compiler.lower.pending import Kind, Pending
+from grebe.compiler.lower.scope import Ambiguous, Environment, Found, Scope
+from grebe.compiler.reasons import ReasonCode
+from grebe.compiler.scalar import Scalar
+from grebe.errors import AmbiguousColumnError, UnknownColumnError
+
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
+
+
+@dataclass(slots=True)
+class Resolver:
+    """Resolves the expressions of one SELECT.
+
+    ``aliases`` are the outputs named so far, ``alias_first`` says that they win over columns.
+    """
+
+    context: Context
+    environment: Environment
+    scope: Scope
+    pending: dict[str, Pending] = field(default_factory=dict)
+    aliases: dict[str, exp.Expr] = field(default_factory=dict)
+    windows: Mapping[str, exp.Window] = field(default_factory=dict)
+    alias_first: bool = False
+    known: dict[str, str] = field(default_factory=dict)
+    """Placeholders of subqueries by their text, so that equal ones are joined once."""
+
+    def scalar(self, tree: exp.Expr) -> Scalar:
+        """The resolved expression."""
+        return Scalar.of(self.tree(tree))
+
+    def tree(self, tree: exp.Expr) -> exp.Expr:
+        """A new tree over internal columns."""
+        match tree:
+            case exp.Column():
+                return self.column(tree)
+            case exp.Query():
+                return self.subquery(tree)
+            case exp.Exists() if isinstance(tree.this, exp.Query):
+                return self.placeholder(Kind.EXISTS, _query(tree.this))
+            case exp.In() if tree.args.get("query") is not None:
+                return self.membership(tree)
+            case exp.Binary() if isinstance(tree.expression, (exp.Any, exp.All)):
+                return self.quantified(tree)
+            case exp.Window():
+                return self.window(tree)
+            case exp.TryCast() if self.context.dialect == "spark" and not tree.args.get("safe"):
+                # The parser says TRY_CAST for every cast of this dialect; only some are.
+                return self.rebuilt(exp.Cast(**dict(tree.args)), tree)
+            case exp.Placeholder() | exp.Parameter():
+                self.context.stop("parameter", "a definition has no parameters", tree)
+            case exp.Aliases():
+                self.context.stop("expression", "several aliases stand for one expression", tree)
+        return self.checked(tree)
+
+    def checked(self, tree: exp.Expr) -> exp.Expr:
+        found = refusal(tree, self.context.dialect)
+        if found is not None:
+            expressible = found.code in (ReasonCode.TIME_FUNCTION, ReasonCode.COLLATION)
+            self.context.refuse(found.code, found.message, tree, expressible=expressible)
+            for child in tree.iter_expressions():
+                self.tree(child)
+            if not expressible:
+                return exp.null()
+        return self.rebuilt(tree, tree)
+
+    def rebuilt(self, tree: exp.Expr, original: exp.Expr) -> exp.Expr:
+        """The same kind of node with resolved children."""
+        arguments: dict[str, object] = {}
+        for key, value in tree.args.items():
+            if isinstance(value, exp.Expr):
+                arguments[key] = self.child(value)
+            elif isinstance(value, list):
+                arguments[key] = [
+                    self.child(item) if isinstance(item, exp.Expr) else item for item in value
+                ]
+            else:
+                arguments[key] = value
+        built = type(tree)(**arguments)
+        if original.meta:
+            built.meta.update(original.meta)
+        return built
+
+    def child(self, tree: exp.Expr) -> exp.Expr:
+        leaf = (exp.Identifier, exp.Literal, exp.DataType, exp.Var, exp.Null, exp.Boolean, exp.Star)
+        return tree.copy() if isinstance(tree, leaf) else self.tree(tree)
+
+    def column(self, tree: exp.Column) -> exp.Expr:
+        if isinstance(tree.this, exp.Star):
+            self.context.stop("expression", "a star cannot stand inside an expression", tree)
+        parts = tuple(part.name for part in tree.parts)
+        bare = parts[0].lower() if len(parts) == 1 else None
+        if bare is not None and self.alias_first and bare in self.aliases:
+            return _operand(self.aliases[bare])
+        found = self.find(parts, tree)
+        if found is not None:
+            return column_tree(found, tree)
+        alias = self.aliases.get(parts[0].lower())
+        if alias is not None:
+            return with_fields(_operand(alias), parts[1:])
+        if any(scope.is_open for scope in self.scope.around()):
+            return exp.null()
+        known = sorted({name for scope in self.scope.around() for name, _ in scope.star})
+        where = self.context.where(tree)
+        raise UnknownColumnError.named(".".join(parts), known, where=where)
+
+    def find(self, parts: tuple[str, ...], tree: exp.Column) -> Found | None:
+        for scope in self.scope.around():
+            try:
+                found = scope.find(parts)
+            except Ambiguous:
+                name = ".".join(parts)
+                raise AmbiguousColumnError(
+                    f'column "{name}" is ambiguous',
+                    detail="several tables in scope have it",
+                    hint="write the table's name before it",
+                    where=self.context.where(tree),
+                ) from None
+            if found is not None:
+                return found
+        return None
+
+    def subquery(self, tree: exp.Query) -> exp.Expr:
+        return self.placeholder(Kind.SCALAR, _query(tree))
+
+    def membership(self, tree: exp.In) -> exp.Expr:
+        query = tree.args["query"]
+        if not isinstance(query, exp.Query):
+            self.context.refuse(
+                ReasonCode.UNSUPPORTED_EXPRESSION, "IN over this expression has no rule", tree
+            )
+            return exp.null()
+        return self.placeholder(Kind.MATCH, _query(query), self.operands(tree.this))
+
+    def operands(self, tree: exp.Expr) -> tuple[Scalar, ...]:
+        plain = tree.unnest()
+        parts = plain.expressions if isinstance(plain, exp.Tuple) else [plain]
+        return tuple(self.scalar(part) for part in parts)
+
+    def quantified(self, tree: exp.Binary) -> exp.Expr:
+        quantifier = tree.expression
+        query = quantifier.this
+        if isinstance(query, exp.Paren):
+            query = query.unnest()
+        if not isinstance(query, exp.Query):
+            if isinstance(tree, (exp.Like, exp.ILike)) and isinstance(query, exp.Tuple):
+                return self.checked(tree)
+            message = "ANY and ALL are known over subqueries only"
+            self.context.refuse(ReasonCode.UNSUPPORTED_EXPRESSION, message, tree)
+            return exp.null()
+        if not isinstance(tree, _COMPARISONS):
+            message = f"{type(tree).__name__.upper()} with ANY or ALL has no rule"
+            self.context.refuse(ReasonCode.UNSUPPORTED_EXPRESSION, message, tree)
+            return exp.null()
+        operands = self.operands(tree.this)
+        every = isinstance(quantifier, exp.All)
+        mark = self.placeholder(
+            Kind.MATCH, _query(query), operands, compare=type(tree), negated=every
+        )
+        return exp.Not(this=mark) if every else mark
+
+    def placeholder(
+        self,
+        kind: Kind,
+        query: exp.Query,
+        operands: tuple[Scalar, ...] = (),
+        *,
+        compare: type[exp.Binary] = exp.EQ,
+        negated: bool = False,
+    ) -> exp.Expr:
+        """The column that stands for a subquery's value until it is joined."""
+        text = query.sql(comments=False)
+        spelled = (kind.value, text, compare.__name__, str(negated), *(o.text for o in operands))
+        key = "\x1f".join(spelled)
+        if key not in self.known:
+            hint = "value" if kind is Kind.SCALAR else "matches"
+            name = self.context.fresh(hint)
+            self.known[key] = name
+            inside = self.environment.inside(self.scope)
+            self.pending[name] = Pending(name, kind, query, inside, operands, compare, negated)
+            self.context.features.add("subquery")
+        return quoted(self.known[key])
+
+    def window(self, tree: exp.Window) -> exp.Expr:
+        """The call with its named window written out."""
+        whole = tree
+        if tree.args.get("alias") is not None:
+            whole = self.unnamed(tree)
+        built = self.checked(whole)
+        built.meta.update(tree.meta)
+        place = self.context.where(tree)
+        built.meta["grebe_line"], built.meta["grebe_column"] = place.line, place.column
+        return built
+
+    def unnamed(self, tree: exp.Window) -> exp.Window:
+        name = tree.text("alias").lower()
+        base = self.windows.get(name)
+        if base is None:
+            self.context.invalid(f'window "{name}" does not exist', tree)
+        if base.args.get("alias") is not None:
+            base = self.unnamed(base)
+        parts = dict(tree.args)
+        parts.pop("alias")
+        for key in ("partition_by", "order", "spec"):
+            parts[key] = parts.get(key) or base.args.get(key)
+        return exp.Window(**{key: _copied(value) for key, value in parts.items()})
+
+
+def _copied(value: object) -> object:
+    if isinstance(value, exp.Expr):
+        return value.copy()
+    if isinstance(value, list):
+        return [_copied(item) for item in value]
+    return value
+
+
+def _operand(tree: exp.Expr) -> exp.Expr:
+    """A copy that can stand anywhere in a larger expression."""
+    simple = isinstance(tree, (exp.Column, exp.Literal, exp.Func, exp.Paren, exp.Window, exp.Null))
+    return tree.copy() if simple else exp.paren(tree.copy(), copy=False)
+
+
+def _query(tree: exp.Expr) -> exp.Query:
+    """The query inside its parentheses."""
+    current = tree
+    while isinstance(current, exp.Subquery) and not any(
+        current.args.get(key) for key in ("order", "limit", "offset", "with_", "joins", "pivots")
+    ):
+        current = current.this
+    if not isinstance(current, exp.Query):
+        raise TypeError(type(current).__name__)
+    return current
+
+
+def quoted(name: str, like: exp.Expr | None = None) -> exp.Column:
+    """The tree that reads one internal column, at the place of another tree."""
+    identifier = exp.to_identifier(name, quoted=True)
+    if like is not None:
+        spot = like.this if isinstance(like, exp.Column) else like
+        identifier.meta.update(spot.meta)
+    return exp.column(identifier)
+
+
+def column_tree(found: Found, tree: exp.Expr) -> exp.Expr:
+    """The tree that reads a column and perhaps fields of it."""
+    return with_fields(quoted(found.column, tree), found.fields)
+
+
+def with_fields(tree: exp.Expr, fields: tuple[str, ...]) -> exp.Expr:
+    """Struct fields read from a tree; in parentheses, so that nobody takes it for a table."""
+    current = tree
+    for name in fields:
+        current = exp.Dot(
+            this=exp.paren(current, copy=False), expression=exp.to_identifier(name, quoted=True)
+        )
+    return current

@@ -1,0 +1,53 @@
+"""What FROM gives: rows, and the names that can be said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from grebe.compiler.lower.context import Context
+from grebe.compiler.lower.expressions import Resolver
+from grebe.compiler.lower.scope import Columns, Environment, Query, Scope, Source
+from grebe.compiler.nodes import InnerJoin, Node, Values
+from grebe.compiler.scalar import number
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A relation of FROM with its qualifiers and the columns that a bare name or star means."""
+
+    node: Node
+    sources: tuple[Source, ...]
+    star: Columns
+
+    def scope(self, environment: Environment) -> Scope:
+        """The names as an expression sees them."""
+        return Scope(self.sources, self.star, environment.outer)
+
+    def resolver(self, context: Context, environment: Environment) -> Resolver:
+        """Resolves expressions over this relation."""
+        return Resolver(context, environment, self.scope(environment))
+
+
+def no_rows_needed(context: Context) -> Frame:
+    """The one row that a SELECT without FROM reads."""
+    return Frame(Values((context.fresh("one"),), ((number(1),),)), (), ())
+
+
+def of_query(query: Query, alias: str | None, columns: Sequence[str] = ()) -> Frame:
+    """The frame of a query in FROM, under its alias and perhaps with its columns renamed."""
+    names = [*columns, *(name for name, _ in query.columns[len(columns) :])]
+    pairs = tuple((name, own) for name, (_, own) in zip(names, query.columns, strict=True))
+    source = Source((alias,) if alias else (), pairs)
+    return Frame(query.node, (source,), pairs)
+
+
+def crossed(frames: Sequence[Frame]) -> Frame:
+    """All combinations of the rows of several relations."""
+    if len(frames) == 1:
+        return frames[0]
+    return Frame(
+        InnerJoin(tuple(frame.node for frame in frames), ()),
+        tuple(source for frame in frames for source in frame.sources),
+        tuple(pair for frame in frames for pair in frame.star),
+    )

@@ -1,0 +1,196 @@
+"""Only the columns that are used, and with them the tie-breaks that make orders total."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from grebe.compiler.lower.context import Context
+from grebe.compiler.lower.expressions import quoted
+from grebe.compiler.lower.ties import needs_tie_break
+from grebe.compiler.nodes import (
+    Aggregate,
+    Distinct,
+    Filter,
+    InnerJoin,
+    MarkJoin,
+    Node,
+    Order,
+    OuterJoin,
+    Project,
+    Scan,
+    SemiJoin,
+    SetOperation,
+    TopK,
+    UnionAll,
+    Unnest,
+    Values,
+    Window,
+)
+from grebe.compiler.scalar import Scalar, column, substitute
+from grebe.errors import InternalError
+
+
+def pruned(context: Context, node: Node, columns: Iterable[str]) -> Node:
+    """The relation with exactly these columns, and nothing below that they do not need."""
+    return _Pruner(context).exactly(node, tuple(columns))
+
+
+@dataclass(frozen=True, slots=True)
+class _Pruner:
+    context: Context
+
+    def exactly(self, node: Node, columns: tuple[str, ...]) -> Node:
+        done = self.visit(node, frozenset(columns))
+        if done.columns == columns:
+            return done
+        return self.project(done, tuple((name, column(name)) for name in columns))
+
+    def visit(self, node: Node, needed: frozenset[str]) -> Node:
+        match node:
+            case Scan():
+                kept = tuple(pair for pair in node.pairs if pair[0] in needed)
+                return replace(node, pairs=kept or node.pairs[:1])
+            case Values():
+                return node
+            case Filter():
+                return replace(node, input=self.visit(node.input, needed | node.predicate.columns))
+            case Project():
+                return self.projected(node, needed)
+            case InnerJoin():
+                wanted = needed.union(*(item.columns for item in node.on))
+                return replace(node, parts=tuple(self.visit(p, wanted) for p in node.parts))
+            case OuterJoin():
+                return self.binary(node, needed | node.on.columns, needed | node.on.columns)
+            case SemiJoin():
+                return self.binary(node, needed | node.on.columns, node.on.columns)
+            case MarkJoin():
+                if node.name not in needed:
+                    return self.visit(node.left, needed)
+                return self.binary(node, needed | node.on.columns, node.on.columns)
+        return self.visit_grouping(node, needed)
+
+    def visit_grouping(self, node: Node, needed: frozenset[str]) -> Node:
+        match node:
+            case UnionAll():
+                return self.union(node, needed)
+            case SetOperation():
+                left = self.exactly(node.left, node.left.columns)
+                right = self.exactly(node.right, node.right.columns)
+                return replace(node, left=left, right=right)
+            case Distinct():
+                return Distinct(self.exactly(node.input, node.input.columns))
+            case Aggregate():
+                return self.aggregate(node, needed)
+            case Window():
+                return self.window(node, needed)
+            case TopK():
+                return self.topk(node, needed)
+            case Unnest():
+                wanted = (needed | node.collection.columns) & set(node.input.columns)
+                return replace(node, input=self.visit(node.input, frozenset(wanted)))
+        raise InternalError.broken(f"no pruning for {type(node).__name__}")
+
+    def binary(
+        self, node: OuterJoin | SemiJoin | MarkJoin, left: frozenset[str], right: frozenset[str]
+    ) -> Node:
+        return replace(node, left=self.visit(node.left, left), right=self.visit(node.right, right))
+
+    def projected(self, node: Project, needed: frozenset[str]) -> Node:
+        kept = [pair for pair in node.outputs if pair[0] in needed] or [_cheapest(node)]
+        wanted = frozenset(name for _, scalar in kept for name in scalar.columns)
+        return self.project(self.visit(node.input, wanted), tuple(kept))
+
+    def project(self, below: Node, outputs: tuple[tuple[str, Scalar], ...]) -> Node:
+        """The projection, merged with one below it; nothing when it changes nothing."""
+        if isinstance(below, Project) and _mergeable(below, outputs):
+            inside = dict(below.outputs)
+            outputs = tuple((name, substitute(item, inside)) for name, item in outputs)
+            return self.project(below.input, outputs)
+        same = all(item.column == name for name, item in outputs)
+        if same and below.columns == tuple(name for name, _ in outputs):
+            return below
+        return Project(below, outputs)
+
+    def union(self, node: UnionAll, needed: frozenset[str]) -> Node:
+        places = [i for i, name in enumerate(node.names) if name in needed] or [0]
+        branches = tuple(
+            self.exactly(branch, tuple(branch.columns[i] for i in places))
+            for branch in node.branches
+        )
+        return UnionAll(branches, tuple(node.names[i] for i in places))
+
+    def aggregate(self, node: Aggregate, needed: frozenset[str]) -> Node:
+        calls = tuple(pair for pair in node.calls if pair[0] in needed)
+        if not calls and not node.keys:
+            calls = node.calls[:1] or ((self.context.fresh("count"), _count()),)
+        wanted = frozenset(node.keys).union(*(call.columns for _, call in calls))
+        return replace(node, input=self.visit(node.input, wanted), calls=calls)
+
+    def window(self, node: Window, needed: frozenset[str]) -> Node:
+        calls = tuple(pair for pair in node.calls if pair[0] in needed)
+        if not calls:
+            return self.visit(node.input, needed)
+        own = frozenset(node.input.columns)
+        wanted = (needed & own).union(node.partition, *(call.columns for _, call in calls))
+        below = self.visit(node.input, wanted & own)
+        done = tuple((name, self.total(call, below)) for name, call in calls)
+        return replace(node, input=below, calls=done)
+
+    def total(self, call: Scalar, below: Node) -> Scalar:
+        """The call in an order that leaves no two different rows equal, if it needs one."""
+        tree = call.ast
+        if not isinstance(tree, exp.Window) or not needs_tie_break(tree):
+            return call
+        built = tree.copy()
+        order = built.args.get("order")
+        keys = list(order.expressions) if order is not None else []
+        used = {item.this.name for item in keys}
+        used.update(item.name for item in built.args.get("partition_by") or [])
+        for name in self.breakers(below, used):
+            keys.append(exp.Ordered(this=quoted(name), desc=False, nulls_first=True))
+        if not keys:
+            return call
+        built.set("order", exp.Order(expressions=keys))
+        self.context.note("ties in a window's ORDER BY are broken by the other columns")
+        return Scalar.of(built)
+
+    def breakers(self, below: Node, used: set[str]) -> list[str]:
+        types = self.context.types
+        return [
+            name
+            for name in below.columns
+            if name not in used and "MAP" not in types.get(name, "").upper()
+        ]
+
+    def topk(self, node: TopK, needed: frozenset[str]) -> Node:
+        if node.limit is None and not node.offset:
+            return self.visit(node.input, needed)
+        wanted = needed.union(node.partition, (item.column for item in node.order))
+        below = self.visit(node.input, wanted)
+        used = {*node.partition, *(item.column for item in node.order)}
+        extra = tuple(Order(name, False, True) for name in self.breakers(below, used))
+        if extra:
+            self.context.note("ties in ORDER BY … LIMIT are broken by the other columns")
+        return replace(node, input=below, order=(*node.order, *extra))
+
+
+def _cheapest(node: Project) -> tuple[str, Scalar]:
+    plain = [pair for pair in node.outputs if pair[1].column is not None]
+    return (plain or list(node.outputs))[0]
+
+
+def _count() -> Scalar:
+    return Scalar.of(exp.Count(this=exp.Star(), big_int=True))
+
+
+def _mergeable(below: Project, outputs: tuple[tuple[str, Scalar], ...]) -> bool:
+    """True when no computed column would be computed twice."""
+    uses: dict[str, int] = {}
+    for _, item in outputs:
+        for tree in item.ast.find_all(exp.Column):
+            uses[tree.name] = uses.get(tree.name, 0) + 1
+    computed = [name for name, item in below.outputs if item.column is None and not item.is_literal]
+    return all(uses.get(name, 0) <= 1 for name in computed)

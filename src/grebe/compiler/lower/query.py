@@ -1,0 +1,56 @@
+"""Queries of every kind, with the common table expressions in front of them."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from grebe.compiler.lower.context import Context
+from grebe.compiler.lower.relations import lower_relation
+from grebe.compiler.lower.scope import Cte, Environment, Query
+from grebe.compiler.lower.select import lower_select
+from grebe.compiler.lower.sets import cut, lower_set
+from grebe.compiler.reasons import ReasonCode
+
+
+def lower_query(context: Context, tree: exp.Expr, environment: Environment) -> Query:
+    """The relation and output columns of a query."""
+    inside = _with(context, tree, environment)
+    match tree:
+        case exp.Select():
+            return lower_select(context, tree, inside)
+        case exp.SetOperation():
+            return lower_set(context, tree, inside)
+        case exp.Subquery() if isinstance(tree.this, exp.Table):
+            frame = lower_relation(context, tree.this, inside)
+            return cut(context, tree, Query(frame.node, frame.star))
+        case exp.Subquery():
+            return cut(context, tree, lower_query(context, tree.this, inside))
+        case exp.Values() | exp.Table():
+            frame = lower_relation(context, tree, inside)
+            return cut(context, tree, Query(frame.node, frame.star))
+    context.stop("query", f"{type(tree).__name__.upper()} is not a known query", tree)
+
+
+def _with(context: Context, tree: exp.Expr, environment: Environment) -> Environment:
+    clause = tree.args.get("with_")
+    if clause is None:
+        return environment
+    context.features.add("cte")
+    current = environment
+    recursive = bool(clause.args.get("recursive"))
+    for item in clause.expressions:
+        name = item.alias.lower()
+        columns = tuple(column.name for column in item.args["alias"].columns)
+        if not isinstance(item.this, exp.Query):
+            context.stop("cte", "a common table expression holds a query", item)
+        if recursive and _mentions(item.this, name):
+            message = f'the common table expression "{item.alias}" reads itself'
+            context.refuse(ReasonCode.RECURSIVE_CTE, message, item)
+        cte = Cte(item.this, current, columns)
+        current = Environment({**current.ctes, name: cte}, current.outer)
+    return current
+
+
+def _mentions(tree: exp.Expr, name: str) -> bool:
+    tables = tree.find_all(exp.Table)
+    return any(t.name.lower() == name and not t.args.get("db") for t in tables)

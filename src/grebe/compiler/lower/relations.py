@@ -1,0 +1,204 @@
+"""FROM: tables, common table expressions, subqueries, and what is joined to them."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from grebe.compiler.lower.context import Context
+from grebe.compiler.lower.frame import Frame, crossed, no_rows_needed, of_query
+from grebe.compiler.lower.joins import join_frames
+from grebe.compiler.lower.pivot import pivoted
+from grebe.compiler.lower.scope import Environment, Source
+from grebe.compiler.lower.unnest import explode_view, is_generator, lateral_query, unnest_item
+from grebe.compiler.nodes import Scan, Values
+from grebe.compiler.reasons import ReasonCode
+from grebe.compiler.scalar import NULL, Scalar
+
+_REFUSED_TABLE_PARTS = {
+    "sample": ("tablesample", "TABLESAMPLE gives other rows every time"),
+    "version": ("time_travel", "a definition reads its sources at the versions of the refresh"),
+    "when": ("time_travel", "a definition reads its sources at the versions of the refresh"),
+    "changes": ("time_travel", "a definition reads tables, not their changes"),
+    "partition": ("partition", "a definition reads whole tables"),
+    "rows_from": ("table_function", "ROWS FROM is not known"),
+    "only": ("only", "ONLY is not known"),
+}
+
+
+def lower_from(context: Context, select: exp.Select, environment: Environment) -> Frame:
+    """The relation that FROM, its joins and its lateral views give."""
+    clause = select.args.get("from_")
+    if clause is None:
+        return no_rows_needed(context)
+    trees = select.args.get("joins") or []
+    frame = _joined(context, clause.this, trees, environment)
+    for lateral in select.args.get("laterals") or []:
+        frame = explode_view(context, frame, lateral, environment)
+    return frame
+
+
+def _joined(
+    context: Context, first: exp.Expr, joins: list[exp.Join], environment: Environment
+) -> Frame:
+    """Joins bind tighter than commas, so each part between commas is joined on its own."""
+    done: list[Frame] = []
+    current = lower_relation(context, first, environment)
+    for join in joins:
+        tree = join.this
+        if is_generator(tree):
+            whole = crossed([*done, current])
+            done, current = [], _lateral(context, whole, join, environment)
+        elif _is_comma(context, join):
+            done.append(current)
+            current = lower_relation(context, tree, environment)
+            context.features.add("join")
+        else:
+            right = lower_relation(context, tree, environment)
+            current = join_frames(context, current, right, join, environment)
+    return crossed([*done, current])
+
+
+def _lateral(context: Context, left: Frame, join: exp.Join, environment: Environment) -> Frame:
+    tree = join.this
+    if isinstance(tree, exp.Lateral) and isinstance(tree.this, exp.Query):
+        return lateral_query(context, left, join, environment)
+    if isinstance(tree, exp.Lateral) and tree.args.get("view"):
+        return explode_view(context, left, tree, environment)
+    return unnest_item(context, left, join, environment)
+
+
+def _is_comma(context: Context, join: exp.Join) -> bool:
+    if any(join.args.get(key) for key in ("on", "using", "side", "method")):
+        return False
+    kind = join.args.get("kind")
+    if kind and kind != "CROSS":
+        return False
+    if not kind and context.dialect == "duckdb":
+        return True
+    where = context.where(join.this)
+    lines = context.text.splitlines(keepends=True)
+    before = "".join(lines[: where.line - 1]) + lines[where.line - 1][: where.column - 1]
+    stripped = before.rstrip().rstrip('(`"').rstrip()
+    return stripped.endswith(",")
+
+
+def lower_relation(context: Context, tree: exp.Expr, environment: Environment) -> Frame:
+    """One item of FROM with the joins that are nested in it."""
+    match tree:
+        case exp.Table():
+            frame = _table(context, tree, environment)
+        case exp.Subquery() if isinstance(tree.this, exp.Table):
+            frame = lower_relation(context, tree.this, environment)
+            frame = _aliased(frame, tree)
+        case exp.Subquery():
+            if tree.args.get("sample"):
+                context.stop("tablesample", "TABLESAMPLE gives other rows every time", tree)
+            query = context.lower_query(context, tree, environment)
+            frame = of_query(query, tree.alias or None, _column_aliases(context, tree, query))
+        case exp.Values():
+            frame = _values(context, tree, environment)
+        case exp.Lateral() | exp.Unnest():
+            left = no_rows_needed(context)
+            frame = _lateral(context, left, exp.Join(this=tree.copy()), environment)
+        case _:
+            return refused(context, tree)
+    if tree.args.get("pivots"):
+        frame = pivoted(context, frame, tree, environment)
+    joins = tree.args.get("joins") or []
+    if joins and not isinstance(tree, exp.Values):
+        frame = _nested_joins(context, frame, joins, environment)
+    return frame
+
+
+def _nested_joins(
+    context: Context, frame: Frame, joins: list[exp.Join], environment: Environment
+) -> Frame:
+    current = frame
+    for join in joins:
+        right = lower_relation(context, join.this, environment)
+        current = join_frames(context, current, right, join, environment)
+    return current
+
+
+def refused(context: Context, tree: exp.Expr) -> Frame:
+    """A relation without a rule: the reason is kept, and any name is taken to be its column."""
+    name = type(tree.this if isinstance(tree, exp.Table) else tree).__name__.lower()
+    context.refuse(ReasonCode.TABLE_FUNCTION, f'"{name}" in FROM has no rule', tree)
+    node = Values((context.fresh(name),), ((NULL,),))
+    alias = (tree.alias,) if tree.alias else ()
+    return Frame(node, (Source(alias, (), open=True),), ())
+
+
+def _aliased(frame: Frame, tree: exp.Subquery) -> Frame:
+    if not tree.alias:
+        return frame
+    return Frame(frame.node, (Source((tree.alias,), frame.star),), frame.star)
+
+
+def _column_aliases(context: Context, tree: exp.Expr, query: object) -> list[str]:
+    alias = tree.args.get("alias")
+    columns = [item.name for item in alias.columns] if isinstance(alias, exp.TableAlias) else []
+    known = getattr(query, "columns", ())
+    if len(columns) > len(known):
+        context.invalid("there are more column aliases than columns", tree)
+    return columns
+
+
+def _table(context: Context, tree: exp.Table, environment: Environment) -> Frame:
+    for key, (feature, message) in _REFUSED_TABLE_PARTS.items():
+        if tree.args.get(key):
+            context.stop(feature, message, tree)
+    if not isinstance(tree.this, (exp.Identifier, exp.Dot)):
+        return refused(context, tree)
+    parts = tuple(part.name for part in tree.parts)
+    cte = environment.ctes.get(parts[0].lower()) if len(parts) == 1 else None
+    if cte is not None:
+        query = context.lower_query(context, cte.query, cte.environment)
+        columns = cte.columns
+        if cte.columns:
+            renamed = of_query(query, None, columns).star
+            query = type(query)(query.node, renamed)
+        return of_query(query, tree.alias or parts[0], _column_aliases(context, tree, query))
+    return _scan(context, tree, parts)
+
+
+def _scan(context: Context, tree: exp.Table, parts: tuple[str, ...]) -> Frame:
+    relation = context.relation(parts, tree)
+    pairs: list[tuple[str, str]] = []
+    for name, type_text in relation.columns:
+        own = context.fresh(name)
+        pairs.append((own, name))
+        if type_text is not None:
+            context.types[own] = type_text
+    node = Scan(relation.name, tuple(pairs))
+    columns = tuple((name, own) for own, name in pairs)
+    aliases = _column_aliases(context, tree, type("_", (), {"columns": columns}))
+    renamed = tuple(
+        (aliases[i] if i < len(aliases) else name, own) for i, (name, own) in enumerate(columns)
+    )
+    source = Source((tree.alias,) if tree.alias else parts, renamed)
+    return Frame(node, (source,), renamed)
+
+
+def _values(context: Context, tree: exp.Values, environment: Environment) -> Frame:
+    rows: list[tuple[Scalar, ...]] = []
+    resolver = no_rows_needed(context).resolver(context, environment)
+    for item in tree.expressions:
+        cells = item.expressions if isinstance(item, exp.Tuple) else [item]
+        rows.append(tuple(resolver.scalar(cell) for cell in cells))
+    width = len(rows[0])
+    if any(len(row) != width for row in rows):
+        context.invalid("the rows of VALUES differ in length", tree)
+    if resolver.pending:
+        context.refuse(
+            ReasonCode.UNSUPPORTED_EXPRESSION, "a subquery inside VALUES has no rule", tree
+        )
+    alias = tree.args.get("alias")
+    given = [item.name for item in alias.columns] if isinstance(alias, exp.TableAlias) else []
+    default = "col{}" if context.dialect == "spark" else "col{}"
+    first = 1 if context.dialect == "spark" else 0
+    names = [*given, *(default.format(i + first) for i in range(len(given), width))][:width]
+    own = tuple(context.fresh(name) for name in names)
+    pairs = tuple(zip(names, own, strict=True))
+    source = Source((tree.alias,) if tree.alias else (), pairs)
+    return Frame(Values(own, tuple(rows)), (source,), pairs)

@@ -1,0 +1,251 @@
+"""SELECT: from FROM through WHERE, GROUP BY, HAVING, windows and QUALIFY to the output columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from grebe.compiler.lower.block import Block
+from grebe.compiler.lower.context import Context
+from grebe.compiler.lower.expressions import Resolver
+from grebe.compiler.lower.frame import Frame
+from grebe.compiler.lower.grouping import has_aggregates
+from grebe.compiler.lower.grouping_sets import aggregated
+from grebe.compiler.lower.ordering import DROPPED, Cut, cut_of, directions, topk
+from grebe.compiler.lower.relations import lower_from
+from grebe.compiler.lower.scope import RESERVED, Environment, Query
+from grebe.compiler.lower.shape import exactly
+from grebe.compiler.lower.stars import expanded
+from grebe.compiler.lower.unnest import explode_items
+from grebe.compiler.lower.windows import Windows
+from grebe.compiler.nodes import Distinct, Order
+from grebe.compiler.reasons import ReasonCode
+from grebe.compiler.scalar import Scalar
+
+_CLAUSES = {
+    "kind": "SELECT AS",
+    "into": "INTO",
+    "match": "MATCH_RECOGNIZE",
+    "connect": "CONNECT BY",
+    "prewhere": "PREWHERE",
+    "settings": "SETTINGS",
+    "format": "FORMAT",
+    "options": "OPTION",
+    "locks": "FOR UPDATE",
+    "operation_modifiers": "a SELECT modifier",
+    "exclude": "EXCLUDE after the list",
+    "for_": "FOR",
+}
+
+
+@dataclass(slots=True)
+class Item:
+    """One output: its public name ("" when it has none) and its expression so far."""
+
+    name: str
+    tree: exp.Expr
+
+
+@dataclass(slots=True)
+class Parts:
+    """The expressions of a SELECT, lifted level by level."""
+
+    items: list[Item]
+    having: exp.Expr | None = None
+    qualify: exp.Expr | None = None
+    order: list[exp.Expr] | None = None
+
+    def trees(self) -> list[exp.Expr]:
+        """Every expression that is evaluated above GROUP BY."""
+        extra = [self.having, self.qualify, *(self.order or [])]
+        return [*(item.tree for item in self.items), *(tree for tree in extra if tree is not None)]
+
+
+def lower_select(context: Context, select: exp.Select, environment: Environment) -> Query:
+    """The relation and output columns of one SELECT."""
+    _check_clauses(context, select)
+    frame = lower_from(context, select, environment)
+    resolver = frame.resolver(context, environment)
+    resolver.windows = {item.name.lower(): item for item in select.args.get("windows") or []}
+    block = Block(context, frame.node, resolver.pending)
+    parts = Parts(_items(context, select, frame, resolver))
+    _where(context, select, resolver, block)
+    explode_items(context, block, parts.items)
+    _resolve_rest(context, select, resolver, parts)
+    group = select.args.get("group")
+    if group is not None or has_aggregates(parts.trees()):
+        _aggregate(context, select, resolver, block, parts)
+    elif parts.having is not None:
+        context.invalid("HAVING needs GROUP BY or an aggregate", select.args["having"])
+    if parts.having is not None:
+        context.features.add("having")
+        block.filter(Scalar.of(parts.having))
+    _windows(context, block, parts)
+    if parts.qualify is not None:
+        context.features.add("qualify")
+        block.filter(Scalar.of(parts.qualify))
+    return _output(context, select, block, parts)
+
+
+def _check_clauses(context: Context, select: exp.Select) -> None:
+    context.features.add("select")
+    for key, words in _CLAUSES.items():
+        if select.args.get(key):
+            context.refuse(ReasonCode.UNSUPPORTED_CLAUSE, f"{words} has no rule", select)
+    if select.args.get("sample"):
+        context.stop("tablesample", "a sample gives other rows every time", select.args["sample"])
+    distinct = select.args.get("distinct")
+    if distinct is not None and distinct.args.get("on"):
+        context.stop("distinct_on", "DISTINCT ON keeps arbitrary rows", distinct)
+    if not select.expressions:
+        context.stop("expression", "the SELECT list is empty", select)
+
+
+def _items(
+    context: Context, select: exp.Select, frame: Frame, resolver: Resolver
+) -> list[Item]:
+    """The outputs, stars expanded; each may use the names of those before it."""
+    items: list[Item] = []
+    for tree in select.expressions:
+        for name, expression in expanded(context, tree, frame, resolver):
+            _check_name(context, name, tree)
+            items.append(Item(name, expression))
+            plain = isinstance(tree, exp.Column)
+            if name and not plain:
+                resolver.aliases.setdefault(name.lower(), expression)
+    return items
+
+
+def _check_name(context: Context, name: str, tree: exp.Expr) -> None:
+    if name.lower().startswith(RESERVED):
+        context.stop("reserved_name", f'the name "{name}" begins with the reserved prefix', tree)
+
+
+def _where(context: Context, select: exp.Select, resolver: Resolver, block: Block) -> None:
+    clause = select.args.get("where")
+    if clause is None:
+        return
+    context.features.add("where")
+    aliases = resolver.aliases
+    if context.dialect == "spark":
+        resolver.aliases = {}
+    predicate = resolver.tree(clause.this)
+    resolver.aliases = aliases
+    if has_aggregates([predicate]):
+        context.invalid("an aggregate cannot be in WHERE", clause, hint="use HAVING")
+    if predicate.find(exp.Window):
+        context.invalid("a window function cannot be in WHERE", clause, hint="use QUALIFY")
+    block.filter(Scalar.of(predicate))
+
+
+def _resolve_rest(
+    context: Context, select: exp.Select, resolver: Resolver, parts: Parts
+) -> None:
+    having, qualify = select.args.get("having"), select.args.get("qualify")
+    if having is not None:
+        parts.having = resolver.tree(having.this)
+    if qualify is not None:
+        parts.qualify = resolver.tree(qualify.this)
+    order = select.args.get("order") or select.args.get("sort")
+    if order is not None:
+        parts.order = [_order_tree(context, item, resolver, parts) for item in order.expressions]
+
+
+def _order_tree(
+    context: Context, item: exp.Expr, resolver: Resolver, parts: Parts
+) -> exp.Expr:
+    tree = item.this if isinstance(item, exp.Ordered) else item
+    plain = tree.unnest()
+    if isinstance(plain, exp.Literal) and plain.is_int:
+        return ordinal(context, plain, [part.tree for part in parts.items]).copy()
+    if isinstance(plain, exp.Column) and plain.name.upper() == "ALL" and len(plain.parts) == 1:
+        context.refuse(ReasonCode.UNSUPPORTED_CLAUSE, "ORDER BY ALL has no rule", item)
+    resolver.alias_first = isinstance(plain, exp.Column)
+    outputs = {part.name.lower(): part.tree for part in parts.items if part.name}
+    aliases, resolver.aliases = resolver.aliases, {**resolver.aliases, **outputs}
+    found = resolver.tree(tree)
+    resolver.alias_first, resolver.aliases = False, aliases
+    return found
+
+
+def ordinal(context: Context, literal: exp.Literal, trees: list[exp.Expr]) -> exp.Expr:
+    """The output that a number in GROUP BY or ORDER BY means."""
+    place = int(literal.name)
+    if not 1 <= place <= len(trees):
+        context.invalid(f"position {place} is not in the SELECT list", literal)
+    return trees[place - 1]
+
+
+def _aggregate(
+    context: Context, select: exp.Select, resolver: Resolver, block: Block, parts: Parts
+) -> None:
+    lifted = aggregated(
+        context, select, resolver, block, [item.tree for item in parts.items], parts.trees()
+    )
+    count = len(parts.items)
+    for item, tree in zip(parts.items, lifted[:count], strict=True):
+        item.tree = tree
+    rest = iter(lifted[count:])
+    parts.having = next(rest) if parts.having is not None else None
+    parts.qualify = next(rest) if parts.qualify is not None else None
+    parts.order = list(rest) if parts.order is not None else None
+
+
+def _windows(context: Context, block: Block, parts: Parts) -> None:
+    if not any(tree.find(exp.Window) for tree in parts.trees()):
+        return
+    windows = Windows(context, block)
+    for item in parts.items:
+        item.tree = windows.lift(item.tree)
+    if parts.qualify is not None:
+        parts.qualify = windows.lift(parts.qualify)
+    if parts.order is not None:
+        parts.order = [windows.lift(tree) for tree in parts.order]
+    windows.finish()
+
+
+def _output(context: Context, select: exp.Select, block: Block, parts: Parts) -> Query:
+    scalars = [Scalar.of(item.tree.unnest()) for item in parts.items]
+    hints = [item.name or "expression" for item in parts.items]
+    names = block.compute(list(zip(hints, scalars, strict=True)))
+    publics = [item.name for item in parts.items]
+    if select.args.get("distinct") is not None:
+        context.features.add("distinct")
+        block.node = Distinct(exactly(context, block.node, names))
+        names = list(block.node.columns)
+    cut = cut_of(context, select)
+    if parts.order is not None or cut is not None:
+        _sorted(context, select, block, parts, scalars, names, cut)
+    return Query(block.node, tuple(zip(publics, names, strict=True)))
+
+
+def _sorted(
+    context: Context,
+    select: exp.Select,
+    block: Block,
+    parts: Parts,
+    scalars: list[Scalar],
+    names: list[str],
+    cut: Cut | None,
+) -> None:
+    if parts.order is not None:
+        context.features.add("order_by")
+    if cut is None:
+        context.note(DROPPED)
+        return
+    made = {scalar.text: name for scalar, name in zip(scalars, names, strict=True)}
+    trees = [Scalar.of(tree.unnest()) for tree in parts.order or []]
+    if select.args.get("distinct") is not None:
+        for scalar in trees:
+            if scalar.text not in made:
+                context.invalid("ORDER BY of a DISTINCT query names its outputs", select)
+        columns = [made[scalar.text] for scalar in trees]
+    else:
+        columns = [made.get(s.text) or block.compute([("sort", s)])[0] for s in trees]
+    clause = select.args.get("order") or select.args.get("sort")
+    items = clause.expressions if clause is not None else []
+    order = tuple(
+        Order(name, *directions(context, item)) for name, item in zip(columns, items, strict=True)
+    )
+    block.node = topk(context, block.node, order, cut, select)

@@ -1,0 +1,113 @@
+"""Small questions about trees of nodes that several parts of lowering ask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from grebe.compiler.lower.context import Context
+from grebe.compiler.nodes import (
+    Aggregate,
+    Distinct,
+    Filter,
+    InnerJoin,
+    MarkJoin,
+    Node,
+    OuterJoin,
+    Project,
+    SemiJoin,
+    TopK,
+    Unnest,
+    Values,
+    Window,
+)
+from grebe.compiler.scalar import Scalar, column
+
+
+def scalars_of(node: Node) -> Iterable[Scalar]:
+    """The expressions that one node evaluates over its inputs."""
+    match node:
+        case Filter():
+            return (node.predicate,)
+        case Project():
+            return (scalar for _, scalar in node.outputs)
+        case InnerJoin():
+            return node.on
+        case OuterJoin() | SemiJoin() | MarkJoin():
+            return (node.on,)
+        case Aggregate() | Window():
+            return (call for _, call in node.calls)
+        case Unnest():
+            return (node.collection,)
+        case Values():
+            return (scalar for row in node.rows for scalar in row)
+    return ()
+
+
+def free_columns(node: Node) -> frozenset[str]:
+    """The columns that a relation reads and does not have: those of the query around it."""
+    found: set[str] = set()
+    memo: set[str] = set()
+
+    def visit(current: Node) -> None:
+        if current.digest in memo:
+            return
+        memo.add(current.digest)
+        have = {name for child in current.inputs for name in child.columns}
+        for scalar in scalars_of(current):
+            found.update(scalar.columns - have)
+        for child in current.inputs:
+            visit(child)
+
+    visit(node)
+    return frozenset(found)
+
+
+def exactly(context: Context, node: Node, columns: Sequence[str]) -> Node:
+    """The relation with exactly these columns, in this order, each under a name of its own."""
+    if node.columns == tuple(columns):
+        return node
+    outputs: list[tuple[str, Scalar]] = []
+    taken: set[str] = set()
+    for name in columns:
+        own = context.fresh(name) if name in taken else name
+        taken.add(own)
+        outputs.append((own, column(name)))
+    return Project(node, tuple(outputs))
+
+
+def at_most_one_row(node: Node) -> bool:
+    """True when the relation can never have two rows."""
+    match node:
+        case Aggregate():
+            return not node.keys
+        case TopK():
+            if node.limit is not None and node.limit <= 1 and not node.partition:
+                return True
+            return at_most_one_row(node.input)
+        case Project() | Filter() | Distinct() | Window():
+            return at_most_one_row(node.input)
+        case SemiJoin() | MarkJoin():
+            return at_most_one_row(node.left)
+        case InnerJoin():
+            return all(at_most_one_row(part) for part in node.parts)
+        case OuterJoin():
+            return not node.full and at_most_one_row(node.left) and at_most_one_row(node.right)
+        case Values():
+            return len(node.rows) <= 1
+    return False
+
+
+def exactly_one_row(node: Node) -> bool:
+    """True when the relation always has one row, whatever its sources hold."""
+    match node:
+        case Aggregate():
+            return not node.keys
+        case Project() | Window() | Distinct():
+            return exactly_one_row(node.input)
+        case MarkJoin():
+            return exactly_one_row(node.left)
+        case InnerJoin():
+            return not node.on and all(exactly_one_row(part) for part in node.parts)
+        case Values():
+            return len(node.rows) == 1
+    return False
