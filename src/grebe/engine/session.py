@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 ICEBERG_EXTENSION = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
 DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 _EXTENSION_OF = {TableFormat.ICEBERG: ICEBERG_EXTENSION, TableFormat.DELTA: DELTA_EXTENSION}
+_SQLITE = "jdbc:sqlite:"
 _LOG_FILE = Path(__file__).with_name("log4j2.properties")
 
 
@@ -33,14 +36,18 @@ def open_session(settings: Settings, spark: SparkSession | None = None) -> Spark
 
     Raises:
         ConfigError: when the caller's Spark lacks what its catalogs need.
+
+    There is no counterpart that closes it: an embedded Spark serves the whole process, and a Spark
+    server forgets an idle session by itself.
     """
+    _make_folders(settings)
     beside = spark or _running()
-    if beside is None and settings.spark.remote is None:
-        beside = _start(settings)
     if beside is None:
-        beside = _connect(settings)
-    _require_extensions(beside, settings)
-    ours = _clone(beside)
+        ours = _connect(settings) if settings.spark.remote else _start(settings)
+        _require_extensions(ours, settings)
+    else:
+        _require_extensions(beside, settings)
+        ours = _clone(beside)
     _silence()
     for key, value in session_conf(settings, given=spark is not None).items():
         ours.conf.set(key, value)
@@ -93,8 +100,16 @@ def _running() -> SparkSession | None:
     return _spark_class().getActiveSession()
 
 
+def _make_folders(settings: Settings) -> None:
+    """SQLite makes a missing file, but not the folder that it lies in."""
+    for catalog in settings.catalogs:
+        if catalog.uri and catalog.uri.startswith(_SQLITE):
+            file = catalog.uri.removeprefix(_SQLITE).partition("?")[0]
+            if Path(file).is_absolute():
+                Path(file).parent.mkdir(parents=True, exist_ok=True)
+
+
 def _start(settings: Settings) -> SparkSession:
-    settings.home.mkdir(parents=True, exist_ok=True)
     builder = _spark_class().builder.master(settings.spark.master)
     for key, value in launch_conf(settings).items():
         builder = builder.config(key, value)
@@ -104,11 +119,14 @@ def _start(settings: Settings) -> SparkSession:
 def _connect(settings: Settings) -> SparkSession:
     remote = settings.spark.remote or ""
     builder = _spark_class().builder.remote(remote)
-    if remote.startswith("local"):
-        settings.home.mkdir(parents=True, exist_ok=True)
-        for key, value in launch_conf(settings).items():
-            builder = builder.config(key, value)
-    return builder.getOrCreate()
+    if not remote.startswith("local"):
+        return builder.getOrCreate()
+    for key, value in launch_conf(settings).items():
+        builder = builder.config(key, value)
+    with warnings.catch_warnings():
+        # PySpark starts the server with these settings and then tries to set each one again.
+        warnings.filterwarnings("ignore", "Failed to set", UserWarning)
+        return builder.getOrCreate()
 
 
 def _spark_class() -> type[SparkSession]:
@@ -128,6 +146,9 @@ def _clone(spark: SparkSession) -> SparkSession:
     """A session with the same settings and a life of its own."""
     if is_connect(spark):
         clone: SparkSession = spark.cloneSession()  # type: ignore[attr-defined]
+        # At exit the client would tell the server to forget models, of which we have none; when
+        # the caller's server is gone by then, it would repeat that for ten minutes.
+        atexit.unregister(clone.client._cleanup_ml_cache)  # type: ignore[operator]
         return clone
     clone = spark.newSession()
     inherited = clone.conf.getAll
