@@ -140,3 +140,32 @@ SELECT k, CASE WHEN x > 1 THEN 'a' WHEN s IS NULL THEN 'b' END AS c, COALESCE(x,
 SELECT k FROM r WHERE (x = 1 AND s = 'a') OR (x = 1 AND s = 'b');
 SELECT r.k, t.y FROM r, t WHERE (r.k = t.k AND x = 1) OR (r.k = t.k AND y = 2);
 SELECT k FROM r WHERE s LIKE 'a%' OR s BETWEEN 'a' AND 'b' OR x IN (1, 2, NULL)
+;
+SELECT k, s, SUM(x) AS a, GROUPING(k) AS g, GROUPING(k, s) AS gid FROM r GROUP BY ROLLUP (k, s);
+SELECT k, s, COUNT(*) AS n FROM r GROUP BY CUBE (k, s);
+SELECT k, s, COUNT(*) AS n FROM r GROUP BY GROUPING SETS ((k, s), (k), (), ());
+SELECT k, COUNT(*) AS n FROM r GROUP BY GROUPING SETS ((k), (k));
+SELECT k, s, SUM(k) AS n FROM r GROUP BY k, ROLLUP (s);
+SELECT k, s, COUNT(*) AS n FROM r GROUP BY CUBE (k), ROLLUP (s, d);
+SELECT k, SUM(x) AS n FROM r GROUP BY ROLLUP (k) HAVING SUM(x) > 1 AND GROUPING(k) = 0;
+SELECT COUNT(*) AS n FROM r GROUP BY GROUPING SETS (());
+SELECT k, s, RANK() OVER (PARTITION BY GROUPING(k) ORDER BY SUM(x)) AS rk FROM r GROUP BY ROLLUP (k, s);
+SELECT k + 1 AS e, AVG(x) AS a FROM r WHERE s = 'a' GROUP BY ROLLUP (k + 1);
+SELECT n.k, u.v FROM n, UNNEST(arr) AS u(v);
+SELECT k, v FROM n LEFT JOIN UNNEST(arr) AS u(v) ON TRUE;
+SELECT k, v, i FROM n, UNNEST(arr) WITH ORDINALITY AS u(v, i);
+SELECT k, UNNEST(arr) AS v FROM n;
+SELECT k, UNNEST(arr) + 1 AS v FROM n WHERE k > 0;
+SELECT v, COUNT(*) AS c FROM (SELECT UNNEST(arr) AS v FROM n) q GROUP BY v;
+SELECT r.k, q.m FROM r, LATERAL (SELECT MAX(y) AS m FROM t WHERE t.k = r.k) AS q;
+SELECT r.k, q.y FROM r, LATERAL (SELECT y FROM t WHERE t.k = r.k AND t.y > r.x) AS q;
+SELECT r.k, q.y FROM r LEFT JOIN LATERAL (SELECT y FROM t WHERE t.k = r.k ORDER BY y DESC, s LIMIT 2) AS q ON TRUE;
+SELECT r.k, q.y FROM r LEFT JOIN LATERAL (SELECT DISTINCT y FROM t WHERE t.y < r.x) AS q ON q.y > 0;
+SELECT r.k, q.a, w.b FROM r, LATERAL (SELECT r.x + 1 AS a) AS q, LATERAL (SELECT q.a * 2 AS b) AS w;
+SELECT r.k, q.n FROM r, LATERAL (SELECT COUNT(*) AS n FROM t WHERE t.y < r.x) AS q;
+SELECT r.k, q.y FROM r, LATERAL (SELECT y FROM t WHERE t.k = r.k UNION ALL SELECT z FROM u WHERE u.y = r.x) AS q;
+SELECT k, (SELECT SUM(v) FROM UNNEST(n.arr) AS w(v)) AS m FROM n;
+SELECT k FROM n WHERE EXISTS (SELECT 1 FROM UNNEST(n.arr) AS w(v) WHERE v > k);
+SELECT k AS x, SUM(x) AS q FROM r GROUP BY k HAVING x > 0;
+SELECT k AS x, SUM(k) AS q FROM r GROUP BY k, x HAVING x > 1;
+SELECT r.k, c.y FROM r, t b JOIN t c ON r.k = c.k AND b.k = c.y

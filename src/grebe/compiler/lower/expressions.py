@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from grebe.compiler.functions import refusal
+from grebe.compiler.functions import aggregate_kind, refusal
 from grebe.compiler.lower.context import Context
 from grebe.compiler.lower.pending import Kind, Pending
 from grebe.compiler.lower.scope import Ambiguous, Environment, Found, Scope
@@ -32,6 +32,8 @@ class Resolver:
     aliases: dict[str, exp.Expr] = field(default_factory=dict)
     windows: Mapping[str, exp.Window] = field(default_factory=dict)
     alias_first: bool = False
+    generators: bool = False
+    """True while functions that give several rows are allowed."""
     known: dict[str, str] = field(default_factory=dict)
     """Placeholders of subqueries by their text, so that equal ones are joined once."""
 
@@ -57,10 +59,17 @@ class Resolver:
             case exp.TryCast() if self.context.dialect == "spark" and not tree.args.get("safe"):
                 # The parser says TRY_CAST for every cast of this dialect; only some are.
                 return self.rebuilt(exp.Cast(**dict(tree.args)), tree)
+            case exp.Explode() if self.generators:
+                return self.rebuilt(tree, tree)
             case exp.Placeholder() | exp.Parameter():
                 self.context.stop("parameter", "a definition has no parameters", tree)
             case exp.Aliases():
                 self.context.stop("expression", "several aliases stand for one expression", tree)
+        if self.alias_first and aggregate_kind(tree) is not None:
+            self.alias_first = False
+            built = self.checked(tree)
+            self.alias_first = True
+            return built
         return self.checked(tree)
 
     def checked(self, tree: exp.Expr) -> exp.Expr:

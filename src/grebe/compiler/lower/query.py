@@ -43,12 +43,24 @@ def _with(context: Context, tree: exp.Expr, environment: Environment) -> Environ
         columns = tuple(column.name for column in item.args["alias"].columns)
         if not isinstance(item.this, exp.Query):
             context.stop("cte", "a common table expression holds a query", item)
-        if recursive and _mentions(item.this, name):
+        query = item.this
+        if recursive and _mentions(query, name):
             message = f'the common table expression "{item.alias}" reads itself'
             context.refuse(ReasonCode.RECURSIVE_CTE, message, item)
-        cte = Cte(item.this, current, columns)
+            query = _anchor(context, query, name)
+        cte = Cte(query, current, columns)
         current = Environment({**current.ctes, name: cte}, current.outer)
     return current
+
+
+def _anchor(context: Context, query: exp.Query, name: str) -> exp.Query:
+    """The part that does not read itself: it says which columns there are."""
+    current = query
+    while isinstance(current, exp.SetOperation) and isinstance(current.this, exp.Query):
+        current = current.this
+        if not _mentions(current, name):
+            return current
+    context.stop("recursive_cte", f'"{name}" reads itself and has nothing to begin with', query)
 
 
 def _mentions(tree: exp.Expr, name: str) -> bool:

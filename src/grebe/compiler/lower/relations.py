@@ -9,7 +9,7 @@ from grebe.compiler.lower.frame import Frame, crossed, no_rows_needed, of_query
 from grebe.compiler.lower.joins import join_frames
 from grebe.compiler.lower.pivot import pivoted
 from grebe.compiler.lower.scope import Environment, Source
-from grebe.compiler.lower.unnest import explode_view, is_generator, lateral_query, unnest_item
+from grebe.compiler.lower.unnest import explode_view, generated, is_generator
 from grebe.compiler.nodes import Scan, Values
 from grebe.compiler.reasons import ReasonCode
 from grebe.compiler.scalar import NULL, Scalar
@@ -47,24 +47,34 @@ def _joined(
         tree = join.this
         if is_generator(tree):
             whole = crossed([*done, current])
-            done, current = [], _lateral(context, whole, join, environment)
+            done, current = [], generated(context, whole, join, environment)
         elif _is_comma(context, join):
             done.append(current)
             current = lower_relation(context, tree, environment)
             context.features.add("join")
         else:
             right = lower_relation(context, tree, environment)
+            if done and _reads_earlier(context, [current, right], join, environment):
+                done, current = [], crossed([*done, current])
             current = join_frames(context, current, right, join, environment)
     return crossed([*done, current])
 
 
-def _lateral(context: Context, left: Frame, join: exp.Join, environment: Environment) -> Frame:
-    tree = join.this
-    if isinstance(tree, exp.Lateral) and isinstance(tree.this, exp.Query):
-        return lateral_query(context, left, join, environment)
-    if isinstance(tree, exp.Lateral) and tree.args.get("view"):
-        return explode_view(context, left, tree, environment)
-    return unnest_item(context, left, join, environment)
+def _reads_earlier(
+    context: Context, frames: list[Frame], join: exp.Join, environment: Environment
+) -> bool:
+    """True when ON names a table before the comma, which DuckDB allows."""
+    tree = join.args.get("on")
+    if tree is None or context.dialect != "duckdb" or join.args.get("side") in ("RIGHT", "FULL"):
+        return False
+    scope = crossed(frames).scope(environment.inside(None))
+    columns = (column for column in tree.find_all(exp.Column) if column.table)
+    return any(
+        not any(
+            source.answers((column.table.lower(),)) for source in scope.sources
+        )
+        for column in columns
+    )
 
 
 def _is_comma(context: Context, join: exp.Join) -> bool:
@@ -85,6 +95,9 @@ def _is_comma(context: Context, join: exp.Join) -> bool:
 def lower_relation(context: Context, tree: exp.Expr, environment: Environment) -> Frame:
     """One item of FROM with the joins that are nested in it."""
     match tree:
+        case _ if is_generator(tree):
+            join = exp.Join(this=tree.copy())
+            frame = generated(context, no_rows_needed(context), join, environment)
         case exp.Table():
             frame = _table(context, tree, environment)
         case exp.Subquery() if isinstance(tree.this, exp.Table):
@@ -97,9 +110,6 @@ def lower_relation(context: Context, tree: exp.Expr, environment: Environment) -
             frame = of_query(query, tree.alias or None, _column_aliases(context, tree, query))
         case exp.Values():
             frame = _values(context, tree, environment)
-        case exp.Lateral() | exp.Unnest():
-            left = no_rows_needed(context)
-            frame = _lateral(context, left, exp.Join(this=tree.copy()), environment)
         case _:
             return refused(context, tree)
     if tree.args.get("pivots"):

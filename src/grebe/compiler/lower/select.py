@@ -11,13 +11,13 @@ from grebe.compiler.lower.context import Context
 from grebe.compiler.lower.expressions import Resolver
 from grebe.compiler.lower.frame import Frame
 from grebe.compiler.lower.grouping import has_aggregates
-from grebe.compiler.lower.grouping_sets import aggregated
+from grebe.compiler.lower.grouping_sets import Keys, aggregated, at_position, keys_of
 from grebe.compiler.lower.ordering import DROPPED, Cut, cut_of, directions, topk
 from grebe.compiler.lower.relations import lower_from
 from grebe.compiler.lower.scope import RESERVED, Environment, Query
 from grebe.compiler.lower.shape import exactly
 from grebe.compiler.lower.stars import expanded
-from grebe.compiler.lower.unnest import explode_items
+from grebe.compiler.lower.unnest import Item, explode_items
 from grebe.compiler.lower.windows import Windows
 from grebe.compiler.nodes import Distinct, Order
 from grebe.compiler.reasons import ReasonCode
@@ -37,14 +37,6 @@ _CLAUSES = {
     "exclude": "EXCLUDE after the list",
     "for_": "FOR",
 }
-
-
-@dataclass(slots=True)
-class Item:
-    """One output: its public name ("" when it has none) and its expression so far."""
-
-    name: str
-    tree: exp.Expr
 
 
 @dataclass(slots=True)
@@ -71,11 +63,10 @@ def lower_select(context: Context, select: exp.Select, environment: Environment)
     block = Block(context, frame.node, resolver.pending)
     parts = Parts(_items(context, select, frame, resolver))
     _where(context, select, resolver, block)
-    explode_items(context, block, parts.items)
-    _resolve_rest(context, select, resolver, parts)
-    group = select.args.get("group")
-    if group is not None or has_aggregates(parts.trees()):
-        _aggregate(context, select, resolver, block, parts)
+    keys = keys_of(context, select.args.get("group"), resolver, [i.tree for i in parts.items])
+    _resolve_rest(context, select, resolver, parts, keys)
+    if select.args.get("group") is not None or has_aggregates(parts.trees()):
+        _aggregate(context, select, keys, block, parts)
     elif parts.having is not None:
         context.invalid("HAVING needs GROUP BY or an aggregate", select.args["having"])
     if parts.having is not None:
@@ -107,6 +98,7 @@ def _items(
 ) -> list[Item]:
     """The outputs, stars expanded; each may use the names of those before it."""
     items: list[Item] = []
+    resolver.generators = True
     for tree in select.expressions:
         for name, expression in expanded(context, tree, frame, resolver):
             _check_name(context, name, tree)
@@ -114,6 +106,7 @@ def _items(
             plain = isinstance(tree, exp.Column)
             if name and not plain:
                 resolver.aliases.setdefault(name.lower(), expression)
+    resolver.generators = False
     return items
 
 
@@ -140,16 +133,28 @@ def _where(context: Context, select: exp.Select, resolver: Resolver, block: Bloc
 
 
 def _resolve_rest(
-    context: Context, select: exp.Select, resolver: Resolver, parts: Parts
+    context: Context, select: exp.Select, resolver: Resolver, parts: Parts, keys: Keys
 ) -> None:
     having, qualify = select.args.get("having"), select.args.get("qualify")
     if having is not None:
-        parts.having = resolver.tree(having.this)
+        parts.having = _having(having.this, resolver, keys)
     if qualify is not None:
         parts.qualify = resolver.tree(qualify.this)
     order = select.args.get("order") or select.args.get("sort")
     if order is not None:
         parts.order = [_order_tree(context, item, resolver, parts) for item in order.expressions]
+
+
+def _having(tree: exp.Expr, resolver: Resolver, keys: Keys) -> exp.Expr:
+    """An alias wins over a column, unless that column is grouped by or inside an aggregate."""
+    aliases = resolver.aliases
+    grouped = {scalar.column for scalar in keys.scalars}
+    bare = {name.lower(): own for name, own in resolver.scope.star}
+    resolver.aliases = {n: t for n, t in aliases.items() if bare.get(n) not in grouped}
+    resolver.alias_first = True
+    found = resolver.tree(tree)
+    resolver.alias_first, resolver.aliases = False, aliases
+    return found
 
 
 def _order_tree(
@@ -158,10 +163,10 @@ def _order_tree(
     tree = item.this if isinstance(item, exp.Ordered) else item
     plain = tree.unnest()
     if isinstance(plain, exp.Literal) and plain.is_int:
-        return ordinal(context, plain, [part.tree for part in parts.items]).copy()
+        return at_position(context, plain, [part.tree for part in parts.items]).copy()
     if isinstance(plain, exp.Column) and plain.name.upper() == "ALL" and len(plain.parts) == 1:
         context.refuse(ReasonCode.UNSUPPORTED_CLAUSE, "ORDER BY ALL has no rule", item)
-    resolver.alias_first = isinstance(plain, exp.Column)
+    resolver.alias_first = context.dialect == "spark" or isinstance(plain, exp.Column)
     outputs = {part.name.lower(): part.tree for part in parts.items if part.name}
     aliases, resolver.aliases = resolver.aliases, {**resolver.aliases, **outputs}
     found = resolver.tree(tree)
@@ -169,20 +174,11 @@ def _order_tree(
     return found
 
 
-def ordinal(context: Context, literal: exp.Literal, trees: list[exp.Expr]) -> exp.Expr:
-    """The output that a number in GROUP BY or ORDER BY means."""
-    place = int(literal.name)
-    if not 1 <= place <= len(trees):
-        context.invalid(f"position {place} is not in the SELECT list", literal)
-    return trees[place - 1]
-
-
 def _aggregate(
-    context: Context, select: exp.Select, resolver: Resolver, block: Block, parts: Parts
+    context: Context, select: exp.Select, keys: Keys, block: Block, parts: Parts
 ) -> None:
-    lifted = aggregated(
-        context, select, resolver, block, [item.tree for item in parts.items], parts.trees()
-    )
+    where = context.where(select.args.get("group") or select)
+    lifted = aggregated(context, keys, block, parts.trees(), where)
     count = len(parts.items)
     for item, tree in zip(parts.items, lifted[:count], strict=True):
         item.tree = tree
@@ -206,6 +202,7 @@ def _windows(context: Context, block: Block, parts: Parts) -> None:
 
 
 def _output(context: Context, select: exp.Select, block: Block, parts: Parts) -> Query:
+    parts.items = explode_items(context, block, parts.items)
     scalars = [Scalar.of(item.tree.unnest()) for item in parts.items]
     hints = [item.name or "expression" for item in parts.items]
     names = block.compute(list(zip(hints, scalars, strict=True)))
