@@ -163,21 +163,35 @@ class _Writer:
         columns = self.list_of(node.names)
         return f"SELECT {columns} FROM (VALUES {rows}) AS {self.alias()}({columns})"
 
-    def block(self, node: Filter | Project) -> str:
-        """One SELECT … WHERE for a projection and the filters below it."""
+    def block(self, node: Node) -> str:
+        """One SELECT … FROM … WHERE for a projection, the filters below it and a join below those."""
         items = self.list_of(node.columns)
-        source: Node = node
+        source = node
         if isinstance(node, Project):
             items = self.items(node.outputs)
             source = node.input
         predicates: list[str] = []
-        while isinstance(source, Filter) and (source is node or source.digest not in self.shared):
-            predicates.append(self.scalar(source.predicate))
+        while isinstance(source, Filter) and self.is_open(source, node):
+            predicates.insert(0, self.scalar(source.predicate))
             source = source.input
-        text = f"SELECT {items} FROM {self.relation(source)}"
-        if predicates:
-            text += f"\nWHERE {_conjunction(predicates[::-1])}"
-        return text
+        relation, where = self.source(source, node)
+        text = f"SELECT {items} FROM {relation}"
+        tests = [*where, *(item for item in predicates if item != "TRUE")]
+        return f"{text}\nWHERE {_conjunction(tests)}" if tests else text
+
+    def is_open(self, node: Node, root: Node) -> bool:
+        """True when a relation may be written into the SELECT that reads it."""
+        return node is root or node.digest not in self.shared
+
+    def source(self, node: Node, root: Node) -> tuple[str, list[str]]:
+        """The text behind FROM, and conditions that belong into WHERE."""
+        if isinstance(node, InnerJoin) and self.is_open(node, root):
+            return self.inner(node)
+        if isinstance(node, (OuterJoin, SemiJoin)) and self.is_open(node, root):
+            return self.binary(node), []
+        if isinstance(node, Scan) and all(name == source for name, source in node.pairs):
+            return self.names(node), []
+        return self.relation(node), []
 
     def items(self, outputs: Sequence[tuple[str, Scalar]]) -> str:
         return ", ".join(
@@ -187,30 +201,25 @@ class _Writer:
             for name, item in outputs
         )
 
-    def inner(self, node: InnerJoin) -> str:
+    def inner(self, node: InnerJoin) -> tuple[str, list[str]]:
         """Joins in the order of the parts; each conjunct as soon as its columns are there."""
-        waiting = list(node.on)
         bound = set(node.parts[0].columns)
-        ready, waiting = _split(waiting, bound)
+        ready, waiting = _split(node.on, bound)
         where = [self.scalar(item) for item in ready]
-        text = f"SELECT {self.list_of(node.columns)} FROM {self.relation(node.parts[0])}"
+        text = self.relation(node.parts[0])
         for part in node.parts[1:]:
             bound.update(part.columns)
             ready, waiting = _split(waiting, bound)
-            relation = self.relation(part)
-            if ready:
-                on = _conjunction([self.scalar(item) for item in ready])
-                text += f"\nJOIN {relation} ON {on}"
-            else:
-                text += f"\nCROSS JOIN {relation}"
+            on = _conjunction([self.scalar(item) for item in ready])
+            word = f"JOIN {self.relation(part)} ON {on}" if ready else None
+            text += f"\n{word or 'CROSS JOIN ' + self.relation(part)}"
         if waiting:
             raise InternalError.broken("a join condition reads a column that no part has")
-        return text + (f"\nWHERE {_conjunction(where)}" if where else "")
+        return text, where
 
     def binary(self, node: OuterJoin | SemiJoin) -> str:
         left, right = self.relation(node.left), self.relation(node.right)
-        columns = self.list_of(node.columns)
-        return f"SELECT {columns} FROM {left}\n{self.word(node)} {right} ON {self.scalar(node.on)}"
+        return f"{left}\n{self.word(node)} {right} ON {self.scalar(node.on)}"
 
     def word(self, node: OuterJoin | SemiJoin) -> str:
         if isinstance(node, OuterJoin):
@@ -343,9 +352,9 @@ _SPELLINGS: Final[dict[type[Node], Callable[..., str]]] = {
     Empty: _Writer.empty,
     Filter: _Writer.block,
     Project: _Writer.block,
-    InnerJoin: _Writer.inner,
-    OuterJoin: _Writer.binary,
-    SemiJoin: _Writer.binary,
+    InnerJoin: _Writer.block,
+    OuterJoin: _Writer.block,
+    SemiJoin: _Writer.block,
     MarkJoin: _Writer.mark,
     UnionAll: _Writer.union_all,
     SetOperation: _Writer.set_operation,

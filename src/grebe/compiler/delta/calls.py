@@ -8,13 +8,14 @@ engine's own AVG gives: small integers, and on Spark decimals up to precision 24
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Final
 
 from sqlglot import exp
 
 from grebe.compiler.nodes import Aggregate
 from grebe.compiler.scalar import Scalar, build, column, number
-from grebe.compiler.types import Types
+from grebe.compiler.types import Decimal, Types
 
 _AVG_DECIMAL: Final = 24
 _AVG_INTEGER: Final = 10
@@ -67,7 +68,7 @@ def linear_call(call: Scalar, types: Types) -> Linear | None:
         return None
     state = _state_name(argument)
     if isinstance(tree, exp.Sum):
-        return Linear("sum", argument, state)
+        return Linear("sum", argument, state, _sum_type(number_type, types))
     if number_type.integer and number_type.precision <= _AVG_INTEGER:
         return Linear("avg", argument, state)
     if (
@@ -80,6 +81,15 @@ def linear_call(call: Scalar, types: Types) -> Linear | None:
     return None
 
 
+def _sum_type(exact: Decimal, types: Types) -> str | None:
+    """The type of the engine's own SUM, where the state has a wider one."""
+    if types.dialect != "spark":
+        return None
+    if exact.integer:
+        return "BIGINT"
+    return f"DECIMAL({min(38, exact.precision + 10)}, {exact.scale})"
+
+
 def _count(tree: exp.Count) -> Linear | None:
     if isinstance(tree.this, exp.Distinct) or tree.expressions:
         return None
@@ -88,6 +98,4 @@ def _count(tree: exp.Count) -> Linear | None:
 
 
 def _state_name(argument: Scalar) -> str:
-    from hashlib import blake2b
-
     return f"__grebe_{blake2b(argument.text.encode(), digest_size=4).hexdigest()}"

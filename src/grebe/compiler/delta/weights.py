@@ -22,6 +22,8 @@ from grebe.compiler.scalar import Scalar, column, number
 
 def weighted(node: Node, columns: Sequence[str], weight: Scalar | None = None) -> Node:
     """The named columns and a weight: the node's own one unless another is given."""
+    if weight is None and node.columns == (*columns, WEIGHT):
+        return node
     outputs = (*((name, column(name)) for name in columns), (WEIGHT, weight or column(WEIGHT)))
     return Project(node, outputs)
 

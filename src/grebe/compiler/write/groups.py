@@ -235,7 +235,7 @@ class _Touched:
         node = self.layout.node
         used = sorted(frozenset(node.keys).union(*(call.columns for _, call in node.calls)))
         below = self.of.change(node.input)
-        if any(can_raise(call.ast) for _, call in node.calls):
+        if any(can_raise(item) for _, call in node.calls for item in call.ast.iter_expressions()):
             below = consolidated(below)
         narrow = Consolidate(Project(below, (*passed(used), (WEIGHT, column(WEIGHT)))))
         weight = column(WEIGHT)
