@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
+from _pytest.mark import ParameterSet
 
 from formats.contract.adapters import Adapter
 from formats.contract.histories import HISTORIES, History
@@ -12,7 +15,16 @@ from grebe.model import Window
 pytestmark = pytest.mark.spark
 
 
-@pytest.fixture(params=HISTORIES, ids=lambda history: history.name)
+OVER_CONNECT = ("compaction", "columns", "types")
+
+
+def params() -> Iterator[ParameterSet]:
+    for history in HISTORIES:
+        marks = [pytest.mark.connect] if history.name in OVER_CONNECT else []
+        yield pytest.param(history, id=history.name, marks=marks)
+
+
+@pytest.fixture(params=params())
 def played(adapter: Adapter, request: pytest.FixtureRequest, playground: Playground) -> Played:
     history: History = request.param
     if not history.needs <= adapter.features:
