@@ -11,7 +11,7 @@ from enum import StrEnum
 from hashlib import blake2b
 
 from grebe.compiler.bounds import Bounds, Parameter, filled, parameters
-from grebe.compiler.nodes import Empty, Node
+from grebe.compiler.nodes import Empty, Named, Node
 from grebe.compiler.prune import pruned
 from grebe.model import Reason
 
@@ -141,18 +141,24 @@ class RefreshPlan:
 
 
 def bind(plan: RefreshPlan, facts: DeltaFacts) -> tuple[Step, ...]:
-    """The steps for these deltas: empty terms dropped, cheaper writes where they are provable."""
-    steps = plan.steps
-    if facts.insert_only and plan.appending:
-        steps = plan.appending
-    bound = tuple(
-        replace(step, node=filled(pruned(step.node, facts.unchanged), facts.bounds))
-        for step in steps
-    )
-    writes = [step for step in bound if not isinstance(step, (Compute, Check))]
-    computed = next((step for step in bound if isinstance(step, Compute)), None)
-    nothing = computed is not None and isinstance(computed.node, Empty)
-    return () if nothing or not writes else bound
+    """The steps for these deltas: empty terms dropped, cheaper writes where they are provable.
+
+    No step at all means that no row of the view changes.
+    """
+    steps = plan.appending if facts.insert_only and plan.appending else plan.steps
+    if facts.unchanged.issuperset(plan.tables):
+        return ()
+    known: dict[str, Node] = {}
+    bound: list[Step] = []
+    for step in steps:
+        node = filled(pruned(step.node, facts.unchanged, known), facts.bounds)
+        if isinstance(node, Empty):
+            if isinstance(step, Compute):
+                named = Named(step.name, step.node.columns)
+                known[named.digest] = Empty(step.node)
+            continue
+        bound.append(replace(step, node=node))
+    return tuple(bound) if any(not isinstance(step, (Compute, Check)) for step in bound) else ()
 
 
 def fingerprint_of(plan: RefreshPlan) -> str:

@@ -35,7 +35,10 @@ from grebe.compiler.pin import rebuilt
 
 
 def pruned(node: Node, unchanged: Collection[str], memo: dict[str, Node] | None = None) -> Node:
-    """The tree without the branches that unchanged sources make empty."""
+    """The tree without the branches that unchanged sources make empty.
+
+    ``memo`` holds what is known already: a step that turned out empty is put there by its digest.
+    """
     memo = {} if memo is None else memo
     if node.digest not in memo:
         below = rebuilt(node, lambda item: pruned(item, unchanged, memo))

@@ -41,6 +41,7 @@ from grebe.compiler.plan import (
     fingerprint_of,
 )
 from grebe.compiler.reasons import ReasonCode
+from grebe.compiler.staging import staged
 from grebe.compiler.types import Types
 from grebe.compiler.write import bag, groups
 from grebe.compiler.write import replace as replacing
@@ -79,8 +80,8 @@ def make_plan(lowered: Lowered, types: Types) -> RefreshPlan:
         shape=draft.shape,
         build=of.new(draft.shape.node),
         public=draft.public,
-        steps=draft.steps,
-        appending=draft.appending,
+        steps=staged(draft.steps),
+        appending=staged(draft.appending),
         reasons=tuple(reasons),
         notes=(*lowered.notes, *map(_whole, read_whole(root))),
     )
