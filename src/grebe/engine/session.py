@@ -173,24 +173,25 @@ def _require_extensions(spark: SparkSession, settings: Settings) -> None:
 
 
 def _catalog_conf(catalog: Catalog) -> Iterator[tuple[str, str]]:
-    prefix = f"spark.sql.catalog.{catalog.spark_name}"
     if catalog.format is not TableFormat.ICEBERG:
         return
+    prefix = f"spark.sql.catalog.{catalog.spark_name}"
     # With Iceberg's cache a new snapshot is unknown and counts are stale for half a minute.
     yield f"{prefix}.cache-enabled", "false"
+    if catalog.spark_catalog is None:
+        yield prefix, "org.apache.iceberg.spark.SparkCatalog"
+        for key, value in iceberg_properties(catalog).items():
+            yield f"{prefix}.{key}", value
+
+
+def iceberg_properties(catalog: Catalog) -> dict[str, str]:
+    """What Iceberg has to know of a catalog of ours; of one that Spark already has, nothing."""
     if catalog.spark_catalog:
-        return
-    yield prefix, "org.apache.iceberg.spark.SparkCatalog"
-    yield f"{prefix}.type", catalog.type or "jdbc"
-    if catalog.uri:
-        yield f"{prefix}.uri", catalog.uri
-    if catalog.root:
-        yield f"{prefix}.warehouse", catalog.root
-    if catalog.type == "jdbc":
-        # Views exist from this layout of the catalog's own tables on.
-        yield f"{prefix}.jdbc.schema-version", "V1"
-    for key, value in catalog.options:
-        yield f"{prefix}.{key}", value
+        return {}
+    known = {"type": catalog.type, "uri": catalog.uri, "warehouse": catalog.root}
+    # Views exist from this layout of the catalog's own tables on.
+    known["jdbc.schema-version"] = "V1" if catalog.type == "jdbc" else None
+    return {key: value for key, value in known.items() if value} | dict(catalog.options)
 
 
 def _log_options(level: str) -> str:

@@ -1,0 +1,40 @@
+"""`make demo` as a newcomer runs it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.mark.spark
+def test_the_demo_shows_exactly_what_changed() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "examples.demo"],
+        cwd=ROOT,
+        env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    cells = [
+        tuple(cell.strip() for cell in line.strip("│").split("│"))
+        for line in done.stdout.splitlines()
+        if line.startswith("│")
+    ]
+    found = {row[0]: (row[1], row[2], row[5]) for row in cells if row[0].startswith("shop.")}
+    assert found == {
+        "shop.customers": ("301", "1", "0"),
+        "shop.orders": ("20001", "7", "0"),
+        "shop.order_lines": ("60002", "4", "0"),
+    }
+    assert ("+1", "301", "Ada", "Bodø") in cells
+    assert ("-1", "5", "6", "2026-01-06", "open") in cells
+    # The one who moved away and back is not a change, nor is compaction.
+    assert not any(row[1] == "7" for row in cells if len(row) == 4)

@@ -1,0 +1,195 @@
+"""The repository keeps its own rules: set-up, locks, what is tracked, how suites are counted."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from evidence import LongRun, read
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def tool(name: str) -> ModuleType:
+    """A script of tools/ as a module."""
+    specification = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[name] = module
+    specification.loader.exec_module(module)
+    return module
+
+
+def tracked() -> list[Path]:
+    done = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    files = [ROOT / line for line in done.stdout.splitlines()]
+    return [file for file in files if file.is_file() and file.suffix != ".lock"]
+
+
+# --- locks and files ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["all.lock", "java.lock"])
+def test_locks_hold_versions_and_hashes_only(name: str) -> None:
+    requirement = re.compile(r"[a-z0-9._-]+==[\w.]+( ; [^\\]+)? \\")
+    digest = re.compile(r"    --hash=sha256:[0-9a-f]{64}( \\)?")
+    for line in (ROOT / "requirements" / name).read_text().splitlines():
+        assert requirement.fullmatch(line) or digest.fullmatch(line), line
+
+
+def test_tracked_files_name_no_machine_and_no_registry() -> None:
+    # Split, so that this file does not name them either.
+    words = [
+        "/wo" + "rk/",
+        "/ro" + "ot/",
+        "pypi" + ".org/",
+        "python" + "hosted",
+        "repo1." + "maven",
+    ]
+    found = [
+        f"{file.relative_to(ROOT)}: {word}"
+        for file in tracked()
+        for word in words
+        if word in file.read_text(encoding="utf-8", errors="ignore")
+    ]
+    assert not found
+
+
+def test_ci_runs_make_test_and_nothing_else() -> None:
+    assert (ROOT / ".ci" / "run").read_text().splitlines()[-1] == "exec make test"
+
+
+# --- set-up -------------------------------------------------------------------------------------
+
+
+def test_a_missing_python_is_named() -> None:
+    done = subprocess.run(
+        ["make", "PYTHON=python-that-is-not-there", "ready"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "there is no python-that-is-not-there" in done.stdout
+    assert "hint: install Python 3.11 or newer" in done.stdout
+
+
+def test_an_old_python_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    setup = tool("setup")
+    monkeypatch.setattr(setup.sys, "version_info", (3, 9, 2))
+    with pytest.raises(setup.SetupError, match=r"3\.11 or newer is needed, this is 3\.9\.2"):
+        setup.require_python()
+
+
+def test_a_full_disk_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    setup = tool("setup")
+    monkeypatch.setattr(setup, "NEEDED_MB", 10**9)
+    with pytest.raises(setup.SetupError, match="MB of disk are needed"):
+        setup.require_space()
+
+
+def test_a_python_without_venv_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    setup = tool("setup")
+    monkeypatch.setattr(setup, "PYTHON", tmp_path / "bin" / "python")
+    monkeypatch.setattr(setup, "STAMP", tmp_path / "stamp")
+    monkeypatch.setattr(setup.sys, "executable", "/bin/false")
+    with pytest.raises(setup.SetupError, match="cannot create a virtual environment"):
+        setup.make_venv()
+
+
+def test_pip_without_network_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    setup = tool("setup")
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/")
+    monkeypatch.setenv("PIP_RETRIES", "0")
+    monkeypatch.setenv("PIP_NO_CACHE_DIR", "1")
+    with pytest.raises(setup.SetupError, match="check the network"):
+        setup.pip(["--target", "/nonexistent", "a-package-that-is-not-there==1"])
+
+
+def test_a_changed_lock_asks_for_a_new_installation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    setup = tool("setup")
+    lock = tmp_path / "all.lock"
+    lock.write_text("a==1")
+    monkeypatch.setattr(setup, "LOCK", lock)
+    before = setup.fingerprint()
+    assert setup.fingerprint() == before
+    lock.write_text("a==2")
+    assert setup.fingerprint() != before
+
+
+# --- suites -------------------------------------------------------------------------------------
+
+REPORT = '<testsuites><testsuite tests="{}" failures="{}" errors="{}" skipped="{}"/></testsuites>'
+
+
+@pytest.mark.parametrize(
+    ("numbers", "code", "passed", "failed", "skipped"),
+    [
+        ((10, 0, 0, 2), 0, 8, 0, 2),
+        ((10, 1, 2, 0), 1, 7, 3, 0),
+        ((10, 0, 0, 0), 3, 10, 1, 0),
+        (None, 4, 0, 1, 0),
+        (None, 5, 0, 0, 0),
+    ],
+)
+def test_suites_are_counted_from_their_report(
+    tmp_path: Path,
+    numbers: tuple[int, ...] | None,
+    code: int,
+    passed: int,
+    failed: int,
+    skipped: int,
+) -> None:
+    file = tmp_path / "report.xml"
+    if numbers:
+        file.write_text(REPORT.format(*numbers))
+    result = tool("run_tests").counted("suite", file, code, 1.0)
+    assert (result.passed, result.failed, result.skipped) == (passed, failed, skipped)
+
+
+def test_the_last_line_is_the_total(capsys: pytest.CaptureFixture[str]) -> None:
+    run_tests = tool("run_tests")
+    results = [run_tests.Result("check", 4, 0, 0, 0.5), run_tests.Result("formats", 9, 1, 2, 7.0)]
+    run_tests.report(results, 7.5)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1] == "13 passed, 1 failed, 2 skipped"
+    assert any("formats" in line and "over its share" in line for line in lines)
+
+
+# --- evidence -----------------------------------------------------------------------------------
+
+
+def test_evidence_adds_up_over_runs(tmp_path: Path) -> None:
+    for _ in range(2):
+        run = LongRun.resume("laws", "join", 0, folder=tmp_path, commit="abc")
+        for seed in run.seeds():
+            run.add(pairs=10 + seed)
+    assert read(tmp_path, "laws")["join"]["abc"]["seeds"] == 2
+    assert read(tmp_path, "laws")["join"]["abc"]["counts"] == {"pairs": 21}
+
+
+def test_a_failing_seed_is_not_evidence_and_comes_again(tmp_path: Path) -> None:
+    run = LongRun.resume("laws", "join", 1, folder=tmp_path, commit="abc")
+
+    def checks() -> None:
+        for seed in run.seeds():
+            run.add(pairs=1)
+            assert seed < 2
+
+    with pytest.raises(AssertionError):
+        checks()
+    again = LongRun.resume("laws", "join", 1, folder=tmp_path, commit="abc")
+    assert next(again.seeds()) == 2
+    assert read(tmp_path, "laws")["join"]["abc"]["counts"] == {"pairs": 2}
