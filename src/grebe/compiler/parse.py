@@ -132,6 +132,9 @@ def _first_spot(tree: exp.Expr) -> tuple[int, int] | None:
 
 
 def normalised(tree: exp.Expr, dialect: str) -> str:
-    """The text of a tree without comments, with one spelling of names, spaces and functions."""
-    plain = normalize_identifiers(tree.copy(), dialect=dialect)
-    return plain.sql(dialect=dialect, comments=False, normalize_functions="upper")
+    """The text of a tree without comments, with one spelling of names, spaces and functions.
+
+    The tree is used up: nobody may read it afterwards.
+    """
+    plain = normalize_identifiers(tree, dialect=dialect)
+    return plain.sql(dialect=dialect, comments=False, normalize_functions="upper", copy=False)

@@ -24,6 +24,8 @@ class Scalar:
     @staticmethod
     def of(ast: exp.Expr) -> Scalar:
         """The scalar of a tree; the caller gives the tree away."""
+        if isinstance(ast, exp.Column) and ast.this.args.get("quoted") and len(ast.parts) == 1:
+            return Scalar(ast, _quoted(ast.name), frozenset((ast.name,)))
         columns = frozenset(column.name for column in ast.find_all(exp.Column))
         return Scalar(ast, ast.sql(comments=False), columns)
 
@@ -54,7 +56,12 @@ class Scalar:
 def column(name: str) -> Scalar:
     """The scalar that reads one column."""
     ast = exp.column(exp.to_identifier(name, quoted=True))
-    return Scalar(ast, ast.sql(), frozenset((name,)))
+    return Scalar(ast, _quoted(name), frozenset((name,)))
+
+
+def _quoted(name: str) -> str:
+    """What `sql` would give, without the cost of a generator for the most frequent tree."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def number(value: int) -> Scalar:

@@ -207,8 +207,6 @@ class Resolver:
             whole = self.unnamed(tree)
         built = self.checked(whole)
         built.meta.update(tree.meta)
-        place = self.context.where(tree)
-        built.meta["grebe_line"], built.meta["grebe_column"] = place.line, place.column
         return built
 
     def unnamed(self, tree: exp.Window) -> exp.Window:

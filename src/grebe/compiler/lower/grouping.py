@@ -24,6 +24,8 @@ class Grouping:
     block: Block
     keys: dict[str, str]
     """Columns of the output by the text of the key."""
+    kinds: frozenset[type[exp.Expr]]
+    """What kinds of tree the keys are: nothing else needs to be compared with them."""
     calls: dict[str, str] = field(default_factory=dict)
     scalars: list[tuple[str, Scalar]] = field(default_factory=list)
     grouping_sets: GroupingMarks | None = None
@@ -31,8 +33,8 @@ class Grouping:
     def lift(self, tree: exp.Expr) -> exp.Expr:
         """The expression over the aggregate's output."""
         plain = tree.unnest() if isinstance(tree, exp.Paren) else tree
-        if not isinstance(plain, exp.Literal):
-            key = self.keys.get(plain.sql(comments=False))
+        if type(plain) in self.kinds:
+            key = self.keys.get(Scalar.of(plain).text)
             if key is not None:
                 return quoted(key, plain)
         if isinstance(tree, (exp.Grouping, exp.GroupingId)):

@@ -162,8 +162,9 @@ def aggregated(
         context.features.add("group_by")
     names = block.compute([(key.column or "key", key) for key in keys.scalars])
     texts = [key.text for key in keys.scalars]
+    kinds = frozenset(type(key.ast) for key in keys.scalars)
     if keys.sets is None:
-        grouping = Grouping(context, block, dict(zip(texts, names, strict=True)))
+        grouping = Grouping(context, block, dict(zip(texts, names, strict=True)), kinds)
     else:
         context.features.add("grouping_sets")
         final = [context.fresh(name) for name in names]
@@ -171,7 +172,7 @@ def aggregated(
             context.fresh("grouping_set"), tuple(texts), tuple(frozenset(s) for s in keys.sets)
         )
         columns = dict(zip(texts, final, strict=True))
-        grouping = Grouping(context, block, columns, grouping_sets=marks)
+        grouping = Grouping(context, block, columns, kinds, grouping_sets=marks)
     lifted = [grouping.lift(tree) for tree in trees]
     block.join_subqueries(call for _, call in grouping.scalars)
     calls = tuple(grouping.scalars)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from grebe.compiler.lower.context import Context
+from grebe.compiler.lower.shape import at_most_one_row
 from grebe.compiler.nodes import Node, Order, TopK
 from grebe.compiler.reasons import ReasonCode
 
@@ -68,6 +69,8 @@ def topk(
 ) -> Node:
     """The rows that the cut keeps; ties are broken by the other columns at the end of lowering."""
     clause = query.args.get("limit") or query.args.get("offset")
+    if not cut.offset and cut.limit != 0 and at_most_one_row(node):
+        return node
     if not order:
         message = "LIMIT without ORDER BY keeps arbitrary rows"
         context.refuse(ReasonCode.LIMIT_WITHOUT_ORDER, message, clause, expressible=True)

@@ -177,7 +177,7 @@ def _order_tree(
 def _aggregate(
     context: Context, select: exp.Select, keys: Keys, block: Block, parts: Parts
 ) -> None:
-    where = context.where(select.args.get("group") or select)
+    where = context.where(select.args.get("group") or select.expressions[0])
     lifted = aggregated(context, keys, block, parts.trees(), where)
     count = len(parts.items)
     for item, tree in zip(parts.items, lifted[:count], strict=True):
