@@ -11,6 +11,7 @@ from grebe.compiler.functions import aggregate_kind, refusal
 from grebe.compiler.lower.context import Context
 from grebe.compiler.lower.pending import Kind, Pending
 from grebe.compiler.lower.scope import Ambiguous, Environment, Found, Scope
+from grebe.compiler.lower.trees import mapped
 from grebe.compiler.reasons import ReasonCode
 from grebe.compiler.scalar import Scalar
 from grebe.errors import AmbiguousColumnError, UnknownColumnError
@@ -58,9 +59,9 @@ class Resolver:
                 return self.window(tree)
             case exp.TryCast() if self.context.dialect == "spark" and not tree.args.get("safe"):
                 # The parser says TRY_CAST for every cast of this dialect; only some are.
-                return self.rebuilt(exp.Cast(**dict(tree.args)), tree)
+                return exp.Cast(**mapped(tree, self.child).args)
             case exp.Explode() if self.generators:
-                return self.rebuilt(tree, tree)
+                return self.rebuilt(tree)
             case exp.Placeholder() | exp.Parameter():
                 self.context.stop("parameter", "a definition has no parameters", tree)
             case exp.Aliases():
@@ -81,24 +82,11 @@ class Resolver:
                 self.tree(child)
             if not expressible:
                 return exp.null()
-        return self.rebuilt(tree, tree)
+        return self.rebuilt(tree)
 
-    def rebuilt(self, tree: exp.Expr, original: exp.Expr) -> exp.Expr:
+    def rebuilt(self, tree: exp.Expr) -> exp.Expr:
         """The same kind of node with resolved children."""
-        arguments: dict[str, object] = {}
-        for key, value in tree.args.items():
-            if isinstance(value, exp.Expr):
-                arguments[key] = self.child(value)
-            elif isinstance(value, list):
-                arguments[key] = [
-                    self.child(item) if isinstance(item, exp.Expr) else item for item in value
-                ]
-            else:
-                arguments[key] = value
-        built = type(tree)(**arguments)
-        if original.meta:
-            built.meta.update(original.meta)
-        return built
+        return mapped(tree, self.child)
 
     def child(self, tree: exp.Expr) -> exp.Expr:
         leaf = (exp.Identifier, exp.Literal, exp.DataType, exp.Var, exp.Null, exp.Boolean, exp.Star)

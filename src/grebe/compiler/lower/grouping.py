@@ -13,6 +13,7 @@ from grebe.compiler.lower.block import Block
 from grebe.compiler.lower.context import Context
 from grebe.compiler.lower.expressions import quoted
 from grebe.compiler.lower.pending import Pending
+from grebe.compiler.lower.trees import mapped, mapped_inside
 from grebe.compiler.scalar import Scalar
 
 
@@ -81,8 +82,7 @@ class Grouping:
             self.lift_operands(pending)
             return tree.copy()
         if tree.name in self.block.node.columns:
-            known = self.context
-            known.invalid(
+            self.context.invalid(
                 f'column "{tree.name}" is neither grouped nor inside an aggregate',
                 tree,
                 hint="add it to GROUP BY, or aggregate it",
@@ -137,31 +137,6 @@ def _wrapped_calls(tree: exp.Expr) -> list[exp.Expr]:
     while unwrapped(found[-1]) is not found[-1]:
         found.append(found[-1].this)
     return found
-
-
-def mapped(tree: exp.Expr, change: object) -> exp.Expr:
-    """The same node with its expressions changed."""
-    assert callable(change)
-    arguments: dict[str, object] = {}
-    for key, value in tree.args.items():
-        if isinstance(value, exp.Expr):
-            arguments[key] = change(value)
-        elif isinstance(value, list):
-            arguments[key] = [change(i) if isinstance(i, exp.Expr) else i for i in value]
-        else:
-            arguments[key] = value
-    built = type(tree)(**arguments)
-    if tree.meta:
-        built.meta.update(tree.meta)
-    return built
-
-
-def mapped_inside(tree: exp.Expr, change: object) -> exp.Expr:
-    """A window's function with its arguments changed, through IGNORE NULLS and FILTER."""
-    assert callable(change)
-    if unwrapped(tree) is tree:
-        return mapped(tree, change)
-    return mapped(tree, lambda item: mapped_inside(item, change) if item is tree.this else change(item))
 
 
 def _hint(call: exp.Expr) -> str:

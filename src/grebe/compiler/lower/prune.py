@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from grebe.compiler.lower.context import Context
 from grebe.compiler.lower.expressions import quoted
-from grebe.compiler.lower.ties import needs_tie_break
+from grebe.compiler.lower.ties import Ties, rows_frame, ties_of, whole_partition
 from grebe.compiler.nodes import (
     Aggregate,
     Distinct,
@@ -142,7 +142,7 @@ class _Pruner:
     def total(self, call: Scalar, below: Node) -> Scalar:
         """The call in an order that leaves no two different rows equal, if it needs one."""
         tree = call.ast
-        if not isinstance(tree, exp.Window) or not needs_tie_break(tree):
+        if not isinstance(tree, exp.Window) or ties_of(tree) is not Ties.ORDER:
             return call
         built = tree.copy()
         order = built.args.get("order")
@@ -153,6 +153,8 @@ class _Pruner:
             keys.append(exp.Ordered(this=quoted(name), desc=False, nulls_first=True))
         if not keys:
             return call
+        if whole_partition(tree):
+            built.set("spec", rows_frame("UNBOUNDED", "UNBOUNDED"))
         built.set("order", exp.Order(expressions=keys))
         self.context.note("ties in a window's ORDER BY are broken by the other columns")
         return Scalar.of(built)

@@ -20,7 +20,7 @@ def lower_query(context: Context, tree: exp.Expr, environment: Environment) -> Q
             return lower_select(context, tree, inside)
         case exp.SetOperation():
             return lower_set(context, tree, inside)
-        case exp.Subquery() if isinstance(tree.this, exp.Table):
+        case exp.Subquery() if isinstance(tree.this, (exp.Table, exp.Pivot)):
             frame = lower_relation(context, tree.this, inside)
             return cut(context, tree, Query(frame.node, frame.star))
         case exp.Subquery():

@@ -100,7 +100,11 @@ def lower_relation(context: Context, tree: exp.Expr, environment: Environment) -
             frame = generated(context, no_rows_needed(context), join, environment)
         case exp.Table():
             frame = _table(context, tree, environment)
-        case exp.Subquery() if isinstance(tree.this, exp.Table):
+        case exp.Pivot():
+            frame = pivoted(
+                context, lower_relation(context, tree.this, environment), [tree], environment
+            )
+        case exp.Subquery() if isinstance(tree.this, (exp.Table, exp.Pivot)):
             frame = lower_relation(context, tree.this, environment)
             frame = _aliased(frame, tree)
         case exp.Subquery():
@@ -113,7 +117,7 @@ def lower_relation(context: Context, tree: exp.Expr, environment: Environment) -
         case _:
             return refused(context, tree)
     if tree.args.get("pivots"):
-        frame = pivoted(context, frame, tree, environment)
+        frame = pivoted(context, frame, tree.args["pivots"], environment)
     joins = tree.args.get("joins") or []
     if joins and not isinstance(tree, exp.Values):
         frame = _nested_joins(context, frame, joins, environment)
