@@ -1,4 +1,4 @@
-"""A lake for commit tests: a Spark Connect server on its own SQLite catalog, and its tables."""
+"""A lake for commit tests: a Spark Connect server on a catalog of its own, and its tables."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from grebe import config
 from grebe.engine.session import launch_conf
-from grebe.formats.iceberg.catalog import SqliteLocator
+from grebe.formats.iceberg.catalog import locator_of
 from grebe.formats.iceberg.files import DriverFiles
-from grebe.formats.iceberg.history import MetadataReader
+from grebe.formats.iceberg.history import HistoryReader, MetadataReader, SparkReader
 from grebe.formats.iceberg.storage import IcebergStorage
 from grebe.model import Column, Frontier, RunId, Schema, TableName
 
@@ -133,7 +133,7 @@ class Server:
 
 @dataclass(slots=True)
 class Lake:
-    """Tables in one SQLite catalog, and the sessions that see it."""
+    """Tables in one catalog, by default in SQLite, and a session that sees it."""
 
     folder: Path
     session: SparkSession
@@ -143,8 +143,13 @@ class Lake:
     def catalog_file(self) -> Path:
         return self.folder / config.HOME_NAME / "catalog.db"
 
-    def reader(self, name: TableName) -> MetadataReader:
-        return MetadataReader(SqliteLocator(str(self.catalog_file), CATALOG), DriverFiles(), name)
+    def reader(self, name: TableName) -> HistoryReader:
+        """The quickest way to the metadata: the database behind the catalog, or else Spark."""
+        catalog = config.load(self.folder, {}).catalog(CATALOG)
+        if catalog.type != "jdbc":
+            return SparkReader(self.session, name)
+        locator = locator_of(CATALOG, {"type": "jdbc", "uri": catalog.uri or ""})
+        return MetadataReader(locator, DriverFiles(), name)
 
     def storage(self, name: TableName, session: SparkSession | None = None) -> IcebergStorage:
         return IcebergStorage(session or self.session, name, self.reader(name))
@@ -190,8 +195,10 @@ class Table:
         return set(self.lake.reader(self.name).read().refs)
 
     def location(self) -> str:
-        locator = SqliteLocator(str(self.lake.catalog_file), CATALOG)
-        return locator.metadata_location(self.name)
+        """The current metadata file."""
+        reader = self.lake.reader(self.name)
+        assert isinstance(reader, MetadataReader)
+        return reader.locator.metadata_location(self.name)
 
 
 class Barrier:

@@ -262,7 +262,7 @@ def test_kills_of_the_whole_spark(
         kind = KINDS[seed % len(KINDS)]
         table = killed_spark(folder, barrier, seed, place, kind)
         landed = checked_after_restart(folder, table, kind)
-        long_run.add(kills=1, landed=landed, at_a_place=seed % 2)
+        long_run.add(kills=1, landed=int(landed), at_a_place=seed % 2)
 
 
 def started(folder: Path) -> tuple[Server, Lake]:

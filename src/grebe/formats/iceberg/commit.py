@@ -8,6 +8,7 @@ guessed from its error: the table's own history is read again, and that decides.
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -22,25 +23,19 @@ from grebe.errors import (
     StepFailedError,
     UnknownOutcomeError,
 )
-from grebe.formats.base import Append, Committed, Merge, Overwrite, Rows, Write
+from grebe.formats.base import Committed, Rows, Write
 from grebe.formats.failpoints import reach
 from grebe.formats.iceberg import statements
-from grebe.formats.iceberg.history import (
-    BrokenChainError,
-    HistoryReader,
-    Lineage,
-    changed_rows,
-    count,
-)
+from grebe.formats.iceberg.history import BrokenChainError, HistoryReader, Lineage, changed_rows
 from grebe.formats.iceberg.metadata import Snapshot
-from grebe.formats.iceberg.position import (
-    PART,
-    RUN,
-    THIS,
-    Label,
-    branch_of,
-    is_maintenance,
+from grebe.formats.iceberg.parts import (
+    Part,
+    check_expected,
+    committed,
+    parts_of,
+    refuse_untrusted,
 )
+from grebe.formats.iceberg.position import PART, RUN, THIS, Label, branch_of, is_maintenance
 from grebe.formats.iceberg.session import snapshot_properties
 from grebe.model import Frontier, Position, RunId, TableName, Version
 
@@ -62,18 +57,11 @@ PLACES = (
 """The places between the steps of a commit, in order, where tests can interfere."""
 
 REAPPLIES = 3
-TRIES = 5
+TRIES = 8
+PATIENCE_SECONDS = 30
 BRANCH_DAYS = 2
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One statement on the branch, and what it must find in the table."""
-
-    sql: str
-    merge: Merge | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +95,7 @@ class Committer:
         run = Run(frontier.run_id, tuple(writes), frontier, base, expected.row_version)
         reach("iceberg.begun")
         lineage = self._read()
-        if (landed := self._landed(lineage, run)) is not None:
+        if (landed := _landed(lineage, run)) is not None:
             return self._finish(run, landed)
         if run.branch in lineage.now.refs:
             raise ConflictError(
@@ -116,19 +104,18 @@ class Committer:
                 run_id=run.id,
             )
         for _ in range(REAPPLIES + 1):
-            run = self._rebased(run, self._read())
-            landed = self._attempt(run)
+            run = self._rebased(run, lineage)
+            landed = self._attempt(run, _age_in_days(lineage, run.base))
             if landed is not None:
                 return self._finish(run, landed)
-        raise ConflictError(
-            f'table "{self.name}" was compacted {REAPPLIES + 1} times during one commit',
-            run_id=run.id,
-        )
+            lineage = self._read()
+        raise self._conflict(run, f"it was compacted {REAPPLIES + 1} times during one commit")
 
-    def _attempt(self, run: Run) -> list[Snapshot] | None:
+    def _attempt(self, run: Run, age: int) -> list[Snapshot] | None:
         """The run's published snapshots, or None when main moved and the run must start again."""
         reach("iceberg.planned")
-        root = self._open_branch(run)
+        # Expiry counts the days of a branch from the age of the snapshot that it points to.
+        root = self._open_branch(run, BRANCH_DAYS + age)
         if root is None:
             return None
         try:
@@ -138,6 +125,9 @@ class Committer:
             landed = self._publish(run, written[-1].id)
         except UnknownOutcomeError:
             raise
+        except GrebeError:
+            self.drop_branch(run.id)
+            raise
         except Exception as error:
             self.drop_branch(run.id)
             raise self._explained(run, error) from error
@@ -146,42 +136,32 @@ class Committer:
         self.drop_branch(run.id)
         return None
 
-    def _open_branch(self, run: Run) -> int | None:
+    def _open_branch(self, run: Run, days: int) -> int | None:
         """The snapshot under the new branch, or None when main is no longer where it was planned.
 
         On an empty table the branch cannot be pinned to a version: it forks whatever main is then.
         So its root must be a snapshot of its own, or somebody published first.
         """
+        sql = statements.create_branch(self.name, run.branch, run.base, days)
         cause: Exception | None = None
-        for _ in range(TRIES):
+        for _ in self._tries():
             try:
-                self._sql(
-                    statements.create_branch(self.name, run.branch, run.base, self._days(run))
-                )
+                self._sql(sql)
             except Exception as error:  # the history decides what it means
                 cause = error
+            else:
+                if run.base is not None:
+                    return run.base
             lineage = self._read()
             root = lineage.now.refs.get(run.branch)
             if root is not None:
-                own = root == run.base if run.base is not None else _is_own_root(lineage, root)
-                if own:
+                if root == run.base or (run.base is None and _is_own_root(lineage, root)):
                     return root
                 self.drop_branch(run.id)
                 return None
             if lineage.now.head != run.base:
                 return None
-        raise StepFailedError(
-            f'no branch can be made on table "{self.name}"',
-            detail=_first_line(cause),
-            run_id=run.id,
-            step="branch",
-        ) from cause
-
-    def _days(self, run: Run) -> int:
-        """Days to keep the branch: expiry counts from the age of the snapshot it points to."""
-        base = None if run.base is None else self._read().now.snapshots.get(run.base)
-        age = 0 if base is None else (datetime.now(UTC) - base.committed_at).days
-        return BRANCH_DAYS + max(0, age)
+        raise self._failed(run, "branch", cause) from cause
 
     def _write(self, run: Run, root: int) -> list[Snapshot]:
         """The snapshots of the run's parts, in order, each proved to stand on the one before."""
@@ -190,15 +170,11 @@ class Committer:
             for number, part in enumerate(parts, start=1):
                 label = Label(run.id, number, len(parts))
                 if number == len(parts):
-                    label = replace(
-                        label,
-                        frontier=run.frontier.to_json(),
-                        row_version=_row_version_before(run, written),
-                    )
+                    rows = _row_version(run, written)
+                    label = replace(label, frontier=run.frontier.to_json(), row_version=rows)
                 with snapshot_properties(self.session, label.properties):
                     self._sql(part.sql)
-                below = written[-1].id if written else root
-                snapshot = self._tip(run, label, below)
+                snapshot = self._tip(run, label, written[-1].id if written else root)
                 check_expected(self.name, run.id, part.merge, snapshot)
                 written.append(snapshot)
                 reach("iceberg.written")
@@ -212,10 +188,9 @@ class Committer:
         try:
             parts: list[Part] = []
             for write in run.writes:
-                view = f"__grebe_rows_{run.id}_{len(views)}"
-                rows = self._query(write.rows, view) or target.no_rows()
-                views.append(view)
-                parts += statements_of(target, write, rows)
+                views.append(f"__grebe_rows_{run.id}_{len(views)}")
+                rows = self._query(write.rows, views[-1]) or target.no_rows()
+                parts += parts_of(target, write, rows)
             yield parts or [Part(target.nothing())]
         finally:
             for view in views:
@@ -237,24 +212,20 @@ class Committer:
 
         A branch that vanished while its write ran comes back on top of whatever main is then.
         """
-        lineage = self._read()
-        tip = lineage.now.tip(run.branch)
-        if tip is not None and tip.parent == below:
-            written = {key: tip.summary.get(key) for key in (RUN, PART)}
-            if written == {key: label.properties[key] for key in (RUN, PART)}:
-                return tip
-        raise ConflictError(
-            f'branch "{run.branch}" of table "{self.name}" was changed by somebody else',
-            run_id=run.id,
-        )
+        tip = self._read().now.tip(run.branch)
+        wanted = {key: label.properties[key] for key in (RUN, PART)}
+        if tip is None or tip.parent != below or wanted.items() - tip.summary.items():
+            raise self._conflict(run, f'branch "{run.branch}" was changed by somebody else')
+        return tip
 
     def _publish(self, run: Run, tip: int) -> bool:
         """True when main reached the run, False when it moved elsewhere."""
+        sql = statements.fast_forward(self.name, run.branch)
         cause: Exception | None = None
-        for _ in range(TRIES):
+        for _ in self._tries():
             try:
                 reach("iceberg.publish.request")
-                self._sql(statements.fast_forward(self.name, run.branch))
+                self._sql(sql)
                 reach("iceberg.publish.reply")
             except Exception as error:  # the history decides what it means
                 cause = error
@@ -264,15 +235,11 @@ class Committer:
             if landed is not None:
                 return landed
         # A request may still be under way: without its branch it can no longer land.
-        self.drop_branch(run.id)
+        if not self.drop_branch(run.id):
+            raise self._unknown(run, cause)
         if self._outcome(run, tip, cause):
             return True
-        raise StepFailedError(
-            f'run "{run.id}" cannot be published to table "{self.name}"',
-            detail=_first_line(cause),
-            run_id=run.id,
-            step="publish",
-        ) from cause
+        raise self._failed(run, "publish", cause) from cause
 
     def _outcome(self, run: Run, tip: int, cause: Exception | None) -> bool | None:
         """Whether the run landed, read from the table; None when main did not move at all."""
@@ -283,13 +250,7 @@ class Committer:
                 return None
             return any(snapshot.id == tip for snapshot in lineage.walk(lineage.now.head))
         except Exception as error:
-            raise UnknownOutcomeError(
-                f'it is unknown whether run "{run.id}" landed in table "{self.name}"',
-                detail=f"{_first_line(cause)}; then: {_first_line(error)}",
-                hint="nothing was deleted; the next refresh reads the table and knows",
-                run_id=run.id,
-                step="publish",
-            ) from error
+            raise self._unknown(run, cause) from error
 
     def _finish(self, run: Run, landed: list[Snapshot]) -> Committed:
         """What was committed, after its tag is set and its branch is gone, or left to recovery."""
@@ -304,20 +265,21 @@ class Committer:
         self.drop_branch(run_id)
         reach("iceberg.dropped")
 
-    def drop_branch(self, run_id: RunId) -> None:
-        """Drop the run's branch; a failure is only told."""
-        self._quietly(statements.drop_branch(self.name, branch_of(run_id)), "a branch is left")
+    def drop_branch(self, run_id: RunId) -> bool:
+        """True when the run's branch is gone; a failure is only told."""
+        return self._quietly(statements.drop_branch(self.name, branch_of(run_id)), "a branch stays")
 
-    def _quietly(self, sql: str, harm: str) -> None:
+    def _quietly(self, sql: str, harm: str) -> bool:
         cause: Exception | None = None
-        for _ in range(TRIES):
+        for _ in self._tries():
             try:
                 self._sql(sql)
             except Exception as error:  # a later run or recovery makes up for it
                 cause = error
             else:
-                return
+                return True
         log.warning('table "%s": %s: %s', self.name, harm, _first_line(cause))
+        return False
 
     def _rebased(self, run: Run, lineage: Lineage) -> Run:
         """The run on top of maintenance that happened since; ConflictError for anything else."""
@@ -331,6 +293,20 @@ class Committer:
             raise self._conflict(run, f"main is at {lineage.now.head}, planned from {run.base}")
         return replace(run, base=lineage.now.head)
 
+    def _explained(self, run: Run, error: Exception) -> GrebeError:
+        """The typed error for a statement that failed on the branch."""
+        if "MERGE_CARDINALITY_VIOLATION" in str(error):
+            return CheckFailedError(
+                f'several changes claim one stored row of table "{self.name}"', run_id=run.id
+            )
+        try:
+            self._rebased(run, self._read())
+        except ConflictError as moved:
+            return moved
+        except Exception:  # the first error says more
+            log.debug("the table cannot be read again either", exc_info=True)
+        return self._failed(run, "write", error)
+
     def _conflict(self, run: Run, detail: str) -> ConflictError:
         return ConflictError(
             f'somebody else moved table "{self.name}" first',
@@ -339,35 +315,29 @@ class Committer:
             run_id=run.id,
         )
 
-    def _explained(self, run: Run, error: Exception) -> Exception:
-        """The typed error for a statement that failed on the branch."""
-        if isinstance(error, GrebeError):
-            return error
-        if "MERGE_CARDINALITY_VIOLATION" in str(error):
-            return CheckFailedError(
-                f'several changes claim one stored row of table "{self.name}"', run_id=run.id
-            )
-        try:
-            self._rebased(run, self._read())
-        except GrebeError as moved:
-            return moved
-        except Exception:  # the first error says more
-            log.debug("the table cannot be read again either", exc_info=True)
+    def _failed(self, run: Run, step: str, cause: Exception | None) -> StepFailedError:
         return StepFailedError(
-            f'run "{run.id}" cannot write to table "{self.name}"',
-            detail=_first_line(error),
+            f'run "{run.id}" cannot {step} on table "{self.name}"',
+            detail=_first_line(cause),
             run_id=run.id,
-            step="write",
+            step=step,
         )
 
-    def _landed(self, lineage: Lineage, run: Run) -> list[Snapshot] | None:
-        """The run's own snapshots, when it was published before under the same id."""
-        try:
-            gained = lineage.since(run.base) or []
-        except BrokenChainError:
-            return None
-        own = [snapshot for snapshot in gained if snapshot.summary.get(RUN) == str(run.id)]
-        return list(reversed(own)) or None
+    def _unknown(self, run: Run, cause: Exception | None) -> UnknownOutcomeError:
+        return UnknownOutcomeError(
+            f'it is unknown whether run "{run.id}" landed in table "{self.name}"',
+            detail=_first_line(cause),
+            hint="nothing was deleted; the next refresh reads the table and knows",
+            run_id=run.id,
+            step="publish",
+        )
+
+    def _tries(self) -> Iterator[int]:
+        """Attempts at a statement, as long as they fail quickly: a dead server is not asked again."""
+        begun = time.monotonic()
+        for number in range(TRIES):
+            if time.monotonic() - begun < PATIENCE_SECONDS:
+                yield number
 
     def _read(self) -> Lineage:
         return Lineage(self.reader, self.reader.read())
@@ -376,81 +346,22 @@ class Committer:
         self.session.sql(text).collect()
 
 
-def refuse_untrusted(
-    name: TableName, writes: Sequence[Write], run_id: RunId, expected: Position
-) -> None:
-    """Nothing, or CheckFailedError when a change would be applied to rows that are not ours."""
-    trusted = not expected.foreign and expected.unproven is None
-    if trusted or (writes and isinstance(writes[0], Overwrite)):
-        return
-    raise CheckFailedError(
-        f'rows of table "{name}" cannot be trusted, so no change can be applied to them',
-        detail=expected.unproven or "written by somebody else: " + ", ".join(expected.foreign),
-        hint="rebuild the view",
-        code="frontier-unproven" if expected.unproven else "foreign-write",
-        run_id=run_id,
-    )
+def _landed(lineage: Lineage, run: Run) -> list[Snapshot] | None:
+    """The run's own snapshots, when it was published before under the same id."""
+    try:
+        gained = lineage.since(run.base) or []
+    except BrokenChainError:
+        return None
+    own = [snapshot for snapshot in gained if snapshot.summary.get(RUN) == run.id]
+    return own[::-1] or None
 
 
-def statements_of(target: statements.Target, write: Write, rows: str) -> list[Part]:
-    """The statements that make one write."""
-    match write:
-        case Append():
-            return [Part(target.append(rows))]
-        case Overwrite():
-            return [Part(target.overwrite(rows))]
-        case Merge() if write.unique and write.expect_deleted is None:
-            raise InternalError.broken("a merge on a unique key needs its expected deletes")
-        case Merge() if write.target_is_large:
-            matched = Part(target.merge(write, rows, inserts=False), write)
-            return [matched, Part(target.append(rows, only="insert"))]
-        case Merge():
-            return [Part(target.merge(write, rows, inserts=True), write)]
+def _age_in_days(lineage: Lineage, snapshot_id: int | None) -> int:
+    snapshot = None if snapshot_id is None else lineage.now.snapshots.get(snapshot_id)
+    return 0 if snapshot is None else max(0, (datetime.now(UTC) - snapshot.committed_at).days)
 
 
-METRIC = "spark.merge-into.num-target-rows-"
-
-
-def check_expected(name: TableName, run_id: RunId, merge: Merge | None, snapshot: Snapshot) -> None:
-    """Nothing, or CheckFailedError when stored rows contradict the change that was merged."""
-    if merge is None:
-        return
-    for kind, wanted in (("updated", merge.expect_updated), ("deleted", merge.expect_deleted)):
-        found = _merged(snapshot, kind)
-        if wanted is not None and found != wanted:
-            raise CheckFailedError(
-                f'stored rows of table "{name}" contradict the change',
-                detail=f"{wanted} stored rows should be {kind}, {found} were found",
-                hint="rebuild the view, and report this with its definition",
-                run_id=run_id,
-                step="write",
-            )
-
-
-def _merged(snapshot: Snapshot, kind: str) -> int | None:
-    """Stored rows updated or deleted by a MERGE; None when Spark did not say and rows changed."""
-    text = snapshot.summary.get(METRIC + kind)
-    if text is not None:
-        return int(text)
-    return None if changed_rows(snapshot) else 0
-
-
-def committed(landed: Sequence[Snapshot]) -> Committed:
-    """The storage version of a published run and what its parts wrote."""
-    inserted = updated = deleted = 0
-    for snapshot in landed:
-        if METRIC + "inserted" in snapshot.summary:
-            inserted += count(snapshot, METRIC + "inserted")
-            updated += count(snapshot, METRIC + "updated")
-            deleted += count(snapshot, METRIC + "deleted")
-        else:
-            inserted += count(snapshot, "added-records")
-            masked = count(snapshot, "removed-position-deletes")
-            deleted += count(snapshot, "deleted-records") - masked
-    return Committed(Version(str(landed[-1].id)), inserted, updated, deleted)
-
-
-def _row_version_before(run: Run, written: Sequence[Snapshot]) -> str:
+def _row_version(run: Run, written: Sequence[Snapshot]) -> str:
     """What the last part says of rows: moved by an earlier part, or still those of before."""
     if run.row_version is None or any(changed_rows(snapshot) for snapshot in written):
         return THIS
