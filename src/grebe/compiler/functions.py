@@ -116,7 +116,7 @@ _SESSION_CLASSES: Final = _words("""
 
 _TIME_NAMES: Final = _words("""
     now current_date current_timestamp current_time localtime localtimestamp curdate get_current_time
-    get_current_timestamp today transaction_timestamp unix_timestamp_now current_localtime
+    get_current_timestamp today transaction_timestamp current_localtime
     current_localtimestamp getdate sysdate
 """)
 _RANDOM_NAMES: Final = _words("""
@@ -126,7 +126,7 @@ _RANDOM_NAMES: Final = _words("""
 """)
 _SESSION_NAMES: Final = _words("""
     current_user user session_user current_catalog current_database current_schema current_schemas
-    current_setting getvariable current_timezone version pg_typeof_session txid_current
+    current_setting getvariable current_timezone version txid_current
     current_query current_role getenv
 """)
 
@@ -138,11 +138,10 @@ _PLAIN_NAMES: Final[dict[str, frozenset[str]]] = {
         base64 bin bit_count bit_get bit_length bitmap_bit_position bitmap_bucket_number btrim
         bround cardinality cbrt char char_length character_length chr concat_ws conv cot crc32 csc
         date_from_unix_date date_part datepart dateadd datediff day dayname dayofmonth dayofweek
-        dayofyear decode degrees e element_at elt encode endswith equal_null every_element exists
+        dayofyear decode degrees e element_at elt encode endswith equal_null exists
         expm1 extract factorial filter find_in_set flatten forall format_number format_string
         from_csv from_json from_unixtime from_utc_timestamp get get_json_object getbit
-        greatest hash hex hour hypot ifnull ilike initcap instr is_valid_utf8 isnan isnotnull isnull
-        java_method_free json_array_length json_object_keys json_tuple_free lcase left len length
+        greatest hash hex hour hypot ifnull ilike initcap instr is_valid_utf8 isnan isnotnull isnull json_array_length json_object_keys lcase left len length
         levenshtein locate log10 log1p log2 lpad luhn_check make_date make_dt_interval make_interval
         make_timestamp make_timestamp_ltz make_timestamp_ntz make_valid_utf8 make_ym_interval
         map_concat map_contains_key map_entries map_filter map_from_arrays map_from_entries map_keys
@@ -155,14 +154,14 @@ _PLAIN_NAMES: Final[dict[str, frozenset[str]]] = {
         struct substr substring_index timestamp_micros timestamp_millis timestamp_seconds
         to_binary to_char to_csv to_date to_json to_number to_timestamp to_timestamp_ltz
         to_timestamp_ntz to_unix_timestamp to_utc_timestamp to_varchar to_variant_object transform
-        transform_keys transform_values translate trunc try_add try_aes_decrypt try_avg_free
+        transform_keys transform_values translate trunc try_add try_aes_decrypt
         try_divide try_element_at try_mod try_multiply try_parse_json try_parse_url try_subtract
         try_to_binary try_to_date try_to_number try_to_timestamp try_url_decode try_variant_get
         typeof ucase unbase64 unhex unix_date unix_micros unix_millis unix_seconds url_decode
         url_encode validate_utf8 variant_get weekday weekofyear width_bucket xpath xpath_boolean
         xpath_double xpath_float xpath_int xpath_long xpath_number xpath_short xpath_string
         xxhash64 year zeroifnull zip_with is_variant_null schema_of_json try_make_timestamp
-        try_make_interval extractvalue_free isnumeric bool boolean int bigint double float string
+        try_make_interval isnumeric bool boolean int bigint double float string
         date timestamp decimal tinyint smallint binary to_timestamp_tz raise_error nchar
     """),
     "duckdb": _words("""
@@ -334,27 +333,50 @@ class Refusal:
 
 def refusal(tree: exp.Expr, dialect: str) -> Refusal | None:
     """Why this one expression is refused, or None; what is inside it is not looked at."""
-    name = function_name(tree)
-    kind = type(tree).__name__
-    if kind in _RANDOM_CLASSES or (isinstance(tree, exp.Anonymous) and name in _RANDOM_NAMES):
-        return Refusal(ReasonCode.NON_DETERMINISTIC, f"{name}() gives another value every time")
-    if kind in _SESSION_CLASSES or (isinstance(tree, exp.Anonymous) and name in _SESSION_NAMES):
-        return Refusal(ReasonCode.SESSION_FUNCTION, f"{name}() depends on the session")
-    if kind in _TIME_CLASSES or (isinstance(tree, exp.Anonymous) and name in _TIME_NAMES):
-        return Refusal(ReasonCode.TIME_FUNCTION, f"{name}() changes with the clock")
+    for known in _KNOWN_TROUBLE:
+        named = isinstance(tree, exp.Anonymous) and tree.name.lower() in known.names
+        if named or type(tree).__name__ in known.classes:
+            return Refusal(known.code, f"{function_name(tree)}() {known.trouble}")
     if isinstance(tree, exp.Collate):
         return Refusal(ReasonCode.COLLATION, "a collation makes different texts equal")
-    if kind in _ALLOWED or aggregate_kind(tree) is not None:
+    if type(tree).__name__ in _ALLOWED or aggregate_kind(tree) is not None:
         return None
-    if isinstance(tree, exp.Anonymous):
-        if name in _PLAIN_NAMES[dialect]:
-            return None
-        return Refusal(ReasonCode.UNKNOWN_FUNCTION, f'function "{name}" is not known')
+    if isinstance(tree, exp.Anonymous) and tree.name.lower() in _PLAIN_NAMES[dialect]:
+        return None
+    return _unknown(tree)
+
+
+def _unknown(tree: exp.Expr) -> Refusal:
+    name = function_name(tree)
     if isinstance(tree, exp.AggFunc):
         return Refusal(ReasonCode.UNSUPPORTED_AGGREGATE, f'aggregate "{name}" has no rule')
     if isinstance(tree, exp.Func):
         return Refusal(ReasonCode.UNKNOWN_FUNCTION, f'function "{name}" is not known')
     return Refusal(ReasonCode.UNSUPPORTED_EXPRESSION, f'expression "{name}" has no rule')
+
+
+@dataclass(frozen=True, slots=True)
+class _Trouble:
+    """Functions that are refused for one and the same cause."""
+
+    code: ReasonCode
+    trouble: str
+    classes: frozenset[str]
+    names: frozenset[str]
+
+
+_KNOWN_TROUBLE: Final = (
+    _Trouble(
+        ReasonCode.NON_DETERMINISTIC,
+        "gives another value every time",
+        _RANDOM_CLASSES,
+        _RANDOM_NAMES,
+    ),
+    _Trouble(
+        ReasonCode.SESSION_FUNCTION, "depends on the session", _SESSION_CLASSES, _SESSION_NAMES
+    ),
+    _Trouble(ReasonCode.TIME_FUNCTION, "changes with the clock", _TIME_CLASSES, _TIME_NAMES),
+)
 
 
 _TOTAL: Final = _words("""

@@ -8,9 +8,9 @@ from typing import NoReturn
 
 from sqlglot import exp
 
+from grebe.compiler.lower.scope import RESERVED, Environment, Names, Query, Relation
 from grebe.compiler.parse import place_of
 from grebe.compiler.reasons import DESCRIPTIONS, ReasonCode, feature_of
-from grebe.compiler.lower.scope import RESERVED, Environment, Names, Query, Relation
 from grebe.errors import DefinitionError, UnknownTableError, UnsupportedSQLError, Where
 from grebe.model import Reason
 
@@ -58,7 +58,11 @@ class Context:
 
     def stop(self, feature: str, message: str, tree: exp.Expr | None) -> NoReturn:
         """Raise for SQL that no view can have."""
-        raise UnsupportedSQLError(feature, message, where=self.where(tree))
+        raise self.unsupported(feature, message, tree)
+
+    def unsupported(self, feature: str, message: str, tree: exp.Expr | None) -> UnsupportedSQLError:
+        """The error for SQL that no view can have."""
+        return UnsupportedSQLError(feature, message, where=self.where(tree))
 
     def invalid(self, message: str, tree: exp.Expr | None, hint: str | None = None) -> NoReturn:
         """Raise for a text that no engine would accept either."""

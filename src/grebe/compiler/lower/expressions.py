@@ -10,7 +10,7 @@ from sqlglot import exp
 from grebe.compiler.functions import aggregate_kind, refusal
 from grebe.compiler.lower.context import Context
 from grebe.compiler.lower.pending import Kind, Pending
-from grebe.compiler.lower.scope import Ambiguous, Environment, Found, Scope
+from grebe.compiler.lower.scope import AmbiguousNameError, Environment, Found, Scope
 from grebe.compiler.lower.trees import mapped
 from grebe.compiler.reasons import ReasonCode
 from grebe.compiler.scalar import Scalar
@@ -44,17 +44,23 @@ class Resolver:
 
     def tree(self, tree: exp.Expr) -> exp.Expr:
         """A new tree over internal columns."""
+        special = self.special(tree)
+        if special is not None:
+            return special
+        if self.alias_first and aggregate_kind(tree) is not None:
+            self.alias_first = False
+            built = self.checked(tree)
+            self.alias_first = True
+            return built
+        return self.checked(tree)
+
+    def special(self, tree: exp.Expr) -> exp.Expr | None:
+        """What is more than a function of its parts; None for everything else."""
         match tree:
             case exp.Column():
                 return self.column(tree)
-            case exp.Query():
-                return self.subquery(tree)
-            case exp.Exists() if isinstance(tree.this, exp.Query):
-                return self.placeholder(Kind.EXISTS, _query(tree.this))
-            case exp.In() if tree.args.get("query") is not None:
-                return self.membership(tree)
-            case exp.Binary() if isinstance(tree.expression, (exp.Any, exp.All)):
-                return self.quantified(tree)
+            case exp.Query() | exp.Exists() | exp.In() | exp.Binary():
+                return self.with_query(tree)
             case exp.Window():
                 return self.window(tree)
             case exp.TryCast() if self.context.dialect == "spark" and not tree.args.get("safe"):
@@ -64,14 +70,19 @@ class Resolver:
                 return self.rebuilt(tree)
             case exp.Placeholder() | exp.Parameter():
                 self.context.stop("parameter", "a definition has no parameters", tree)
-            case exp.Aliases():
-                self.context.stop("expression", "several aliases stand for one expression", tree)
-        if self.alias_first and aggregate_kind(tree) is not None:
-            self.alias_first = False
-            built = self.checked(tree)
-            self.alias_first = True
-            return built
-        return self.checked(tree)
+        return None
+
+    def with_query(self, tree: exp.Expr) -> exp.Expr | None:
+        """The column that stands for a test of a subquery, or for its value."""
+        if isinstance(tree, exp.Query):
+            return self.placeholder(Kind.SCALAR, _query(tree))
+        if isinstance(tree, exp.Exists) and isinstance(tree.this, exp.Query):
+            return self.placeholder(Kind.EXISTS, _query(tree.this))
+        if isinstance(tree, exp.In) and tree.args.get("query") is not None:
+            return self.membership(tree)
+        if isinstance(tree, exp.Binary) and isinstance(tree.expression, (exp.Any, exp.All)):
+            return self.quantified(tree)
+        return None
 
     def checked(self, tree: exp.Expr) -> exp.Expr:
         found = refusal(tree, self.context.dialect)
@@ -115,7 +126,7 @@ class Resolver:
         for scope in self.scope.around():
             try:
                 found = scope.find(parts)
-            except Ambiguous:
+            except AmbiguousNameError:
                 name = ".".join(parts)
                 raise AmbiguousColumnError(
                     f'column "{name}" is ambiguous',
@@ -126,9 +137,6 @@ class Resolver:
             if found is not None:
                 return found
         return None
-
-    def subquery(self, tree: exp.Query) -> exp.Expr:
-        return self.placeholder(Kind.SCALAR, _query(tree))
 
     def membership(self, tree: exp.In) -> exp.Expr:
         query = tree.args["query"]

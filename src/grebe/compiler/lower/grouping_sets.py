@@ -226,7 +226,11 @@ class _Expansion:
         outputs = [(self.context.fresh("grouping_set"), number(place))]
         for index, key in enumerate(self.keys):
             # A NULL of the key's own type, whatever that is.
-            value = column(key) if index in members else build("CASE WHEN FALSE THEN :x END", x=column(key))
+            value = (
+                column(key)
+                if index in members
+                else build("CASE WHEN FALSE THEN :x END", x=column(key))
+            )
             outputs.append((self.context.fresh(key), value))
         outputs += [(name, column(name)) for name in passed]
         return Project(self.input, tuple(outputs))

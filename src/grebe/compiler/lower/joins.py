@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from sqlglot import exp
 
 from grebe.compiler.lower.block import Block
@@ -9,7 +11,7 @@ from grebe.compiler.lower.context import Context
 from grebe.compiler.lower.frame import Frame, crossed
 from grebe.compiler.lower.pending import Pending
 from grebe.compiler.lower.scope import Environment
-from grebe.compiler.lower.shape import free_columns
+from grebe.compiler.lower.shape import exactly, free_columns
 from grebe.compiler.nodes import InnerJoin, Node, OuterJoin, Project, SemiJoin
 from grebe.compiler.reasons import ReasonCode
 from grebe.compiler.scalar import TRUE, Scalar, all_of, build, column, equals
@@ -22,167 +24,129 @@ def join_frames(
     context: Context, left: Frame, right: Frame, join: exp.Join, environment: Environment
 ) -> Frame:
     """The relation that one join gives."""
-    side, kind = str(join.args.get("side") or ""), str(join.args.get("kind") or "")
-    method = str(join.args.get("method") or "")
-    _check(context, join, kind, method)
-    shared = _shared_names(context, left, right, join, method)
-    pairs = [_pair(context, left, right, name, join) for name in shared]
-    conditions = [equals(column(one), column(other)) for one, other in pairs]
-    if kind in ("SEMI", "ANTI"):
-        context.features.add(f"{kind.lower()}_join")
-        on, pending = _on(context, left, right, join, environment)
-        node = _semi(context, left, right, all_of([*conditions, on]), pending, kind, join)
-        return Frame(node, left.sources, left.star)
-    if side in ("LEFT", "RIGHT", "FULL"):
-        context.features.add(f"{side.lower()}_join")
-        on, pending = _on(context, left, right, join, environment)
-        node = _outer(context, left, right, all_of([*conditions, on]), pending, side, join)
-    else:
-        context.features.add("join")
-        node = _inner(context, left, right, conditions, join, environment)
-    both = crossed([left, right])
-    frame = Frame(node, both.sources, both.star)
-    return _merged(context, frame, left, right, shared, pairs, side)
+    return _Join(context, left, right, join, environment).frame()
 
 
-def _check(context: Context, join: exp.Join, kind: str, method: str) -> None:
-    if method not in ("", "NATURAL") or kind not in _KINDS:
-        name = f"{method} {kind}".strip()
-        context.refuse(ReasonCode.JOIN_KIND, f"a {name} join has no rule", join)
+@dataclass(frozen=True, slots=True)
+class _Join:
+    context: Context
+    left: Frame
+    right: Frame
+    tree: exp.Join
+    environment: Environment
 
+    def word(self, key: str) -> str:
+        return str(self.tree.args.get(key) or "")
 
-def _shared_names(
-    context: Context, left: Frame, right: Frame, join: exp.Join, method: str
-) -> list[str]:
-    if method == "NATURAL":
-        own = {name.lower() for name, _ in right.star}
-        return list(dict.fromkeys(name for name, _ in left.star if name.lower() in own))
-    return [item.name for item in join.args.get("using") or []]
-
-
-def _pair(
-    context: Context, left: Frame, right: Frame, name: str, join: exp.Join
-) -> tuple[str, str]:
-    found = []
-    for frame in (left, right):
-        columns = [own for public, own in frame.star if public.lower() == name.lower()]
-        if len(columns) > 1:
-            message = f'column "{name}" of USING is ambiguous'
-            raise AmbiguousColumnError(message, where=context.where(join))
-        if not columns:
-            known = [public for public, _ in frame.star]
-            raise UnknownColumnError.named(name, known, where=context.where(join))
-        found.append(columns[0])
-    return found[0], found[1]
-
-
-def _on(
-    context: Context, left: Frame, right: Frame, join: exp.Join, environment: Environment
-) -> tuple[Scalar, dict[str, Pending]]:
-    tree = join.args.get("on")
-    if tree is None:
-        return TRUE, {}
-    resolver = crossed([left, right]).resolver(context, environment)
-    return resolver.scalar(tree), resolver.pending
-
-
-def _inner(
-    context: Context,
-    left: Frame,
-    right: Frame,
-    conditions: list[Scalar],
-    join: exp.Join,
-    environment: Environment,
-) -> Node:
-    on, pending = _on(context, left, right, join, environment)
-    block = Block(context, InnerJoin((left.node, right.node), tuple(conditions)), pending)
-    block.filter(on)
-    return block.node
-
-
-def _outer(
-    context: Context,
-    left: Frame,
-    right: Frame,
-    on: Scalar,
-    pending: dict[str, Pending],
-    side: str,
-    join: exp.Join,
-) -> Node:
-    one, other = _with_subqueries(context, left.node, right.node, on, pending, join)
-    if side == "RIGHT":
-        return OuterJoin(other, one, on)
-    return OuterJoin(one, other, on, full=side == "FULL")
-
-
-def _semi(
-    context: Context,
-    left: Frame,
-    right: Frame,
-    on: Scalar,
-    pending: dict[str, Pending],
-    kind: str,
-    join: exp.Join,
-) -> Node:
-    one, other = _with_subqueries(context, left.node, right.node, on, pending, join)
-    node = SemiJoin(one, other, on, anti=kind == "ANTI")
-    if one.columns == left.node.columns:
-        return node
-    return Project(node, tuple((name, column(name)) for name in left.node.columns))
-
-
-def _with_subqueries(
-    context: Context,
-    left: Node,
-    right: Node,
-    on: Scalar,
-    pending: dict[str, Pending],
-    join: exp.Join,
-) -> tuple[Node, Node]:
-    """Both sides, each with the subqueries of ON that read only its own columns."""
-    sides = [Block(context, left, pending), Block(context, right, pending)]
-    for name in sorted(on.columns & set(pending)):
-        item = pending[name]
-        query = context.lower_query(context, item.query, item.environment)
-        reads = free_columns(query.node).union(*(operand.columns for operand in item.operands))
-        here = reads & {*left.columns, *right.columns}
-        if here <= set(right.columns):
-            sides[1].join_subquery(item)
-        elif here <= set(left.columns):
-            sides[0].join_subquery(item)
+    def frame(self) -> Frame:
+        kind, side = self.word("kind"), self.word("side")
+        if self.word("method") not in ("", "NATURAL") or kind not in _KINDS:
+            name = f"{self.word('method')} {kind}".strip()
+            self.context.refuse(ReasonCode.JOIN_KIND, f"a {name} join has no rule", self.tree)
+        shared = self.shared_names()
+        pairs = [self.pair(name) for name in shared]
+        conditions = [equals(column(one), column(other)) for one, other in pairs]
+        if kind in ("SEMI", "ANTI"):
+            self.context.features.add(f"{kind.lower()}_join")
+            return Frame(self.semi(conditions, kind), self.left.sources, self.left.star)
+        if side in ("LEFT", "RIGHT", "FULL"):
+            self.context.features.add(f"{side.lower()}_join")
+            node = self.outer(conditions, side)
         else:
-            message = "a subquery in ON reads both sides of the join"
-            context.refuse(ReasonCode.SUBQUERY_IN_OUTER_JOIN, message, join.args.get("on"))
-    return sides[0].node, sides[1].node
+            self.context.features.add("join")
+            node = self.inner(conditions)
+        return self.merged(node, shared, pairs)
 
+    def shared_names(self) -> list[str]:
+        if self.word("method") == "NATURAL":
+            own = {name.lower() for name, _ in self.right.star}
+            return list(dict.fromkeys(n for n, _ in self.left.star if n.lower() in own))
+        return [item.name for item in self.tree.args.get("using") or []]
 
-def _merged(
-    context: Context,
-    frame: Frame,
-    left: Frame,
-    right: Frame,
-    shared: list[str],
-    pairs: list[tuple[str, str]],
-    side: str,
-) -> Frame:
-    """The frame in which each shared column is one column for bare names and stars."""
-    if not shared:
-        return frame
-    node = frame.node
-    merged: list[tuple[str, str]] = []
-    for name, (one, other) in zip(shared, pairs, strict=True):
-        own = other if side == "RIGHT" else one
-        if side == "FULL":
-            own = context.fresh(name)
-            value = build("COALESCE(:a, :b)", a=column(one), b=column(other))
-            kept = tuple((kept, column(kept)) for kept in node.columns)
-            node = Project(node, (*kept, (own, value)))
-        merged.append((name, own))
-    gone = {name.lower() for name in shared}
-    rest = tuple(pair for pair in right.star if pair[0].lower() not in gone)
-    if context.dialect == "spark":
-        first = tuple(pair for pair in left.star if pair[0].lower() not in gone)
-        return Frame(node, frame.sources, (*merged, *first, *rest))
-    by_name = {name.lower(): own for name, own in merged}
-    first = tuple((name, by_name.get(name.lower(), own)) for name, own in left.star)
-    return Frame(node, frame.sources, (*first, *rest))
+    def pair(self, name: str) -> tuple[str, str]:
+        """The columns of both sides that a shared name means."""
+        return self.one(self.left, name), self.one(self.right, name)
+
+    def one(self, frame: Frame, name: str) -> str:
+        found = [own for public, own in frame.star if public.lower() == name.lower()]
+        where = self.context.where(self.tree)
+        if len(found) > 1:
+            raise AmbiguousColumnError(f'column "{name}" of USING is ambiguous', where=where)
+        if not found:
+            known = [public for public, _ in frame.star]
+            raise UnknownColumnError.named(name, known, where=where)
+        return found[0]
+
+    def on(self) -> tuple[Scalar, dict[str, Pending]]:
+        tree = self.tree.args.get("on")
+        if tree is None:
+            return TRUE, {}
+        resolver = crossed([self.left, self.right]).resolver(self.context, self.environment)
+        return resolver.scalar(tree), resolver.pending
+
+    def inner(self, conditions: list[Scalar]) -> Node:
+        on, pending = self.on()
+        joined = InnerJoin((self.left.node, self.right.node), tuple(conditions))
+        block = Block(self.context, joined, pending)
+        block.filter(on)
+        return block.node
+
+    def outer(self, conditions: list[Scalar], side: str) -> Node:
+        on, pending = self.on()
+        left, right = self.with_subqueries(on, pending)
+        whole = all_of([*conditions, on])
+        if side == "RIGHT":
+            return OuterJoin(right, left, whole)
+        return OuterJoin(left, right, whole, full=side == "FULL")
+
+    def semi(self, conditions: list[Scalar], kind: str) -> Node:
+        on, pending = self.on()
+        left, right = self.with_subqueries(on, pending)
+        node = SemiJoin(left, right, all_of([*conditions, on]), anti=kind == "ANTI")
+        return exactly(self.context, node, self.left.node.columns)
+
+    def with_subqueries(self, on: Scalar, pending: dict[str, Pending]) -> tuple[Node, Node]:
+        """Both sides, each with the subqueries of ON that read only its own columns."""
+        left, right = self.left.node, self.right.node
+        sides = [Block(self.context, left, pending), Block(self.context, right, pending)]
+        for name in sorted(on.columns & set(pending)):
+            item = pending[name]
+            query = self.context.lower_query(self.context, item.query, item.environment)
+            reads = free_columns(query.node).union(*(o.columns for o in item.operands))
+            here = reads & {*left.columns, *right.columns}
+            if here <= set(right.columns):
+                sides[1].join_subquery(item)
+            elif here <= set(left.columns):
+                sides[0].join_subquery(item)
+            else:
+                message = "a subquery in ON reads both sides of the join"
+                place = self.tree.args.get("on")
+                self.context.refuse(ReasonCode.SUBQUERY_IN_OUTER_JOIN, message, place)
+        return sides[0].node, sides[1].node
+
+    def merged(self, node: Node, shared: list[str], pairs: list[tuple[str, str]]) -> Frame:
+        """The frame in which each shared column is one column for bare names and stars."""
+        both = crossed([self.left, self.right])
+        if not shared:
+            return Frame(node, both.sources, both.star)
+        side = self.word("side")
+        merged: list[tuple[str, str]] = []
+        for name, (one, other) in zip(shared, pairs, strict=True):
+            own = other if side == "RIGHT" else one
+            if side == "FULL":
+                own = self.context.fresh(name)
+                value = build("COALESCE(:a, :b)", a=column(one), b=column(other))
+                kept = tuple((kept, column(kept)) for kept in node.columns)
+                node = Project(node, (*kept, (own, value)))
+            merged.append((name, own))
+        return Frame(node, both.sources, self.star(dict(merged)))
+
+    def star(self, merged: dict[str, str]) -> tuple[tuple[str, str], ...]:
+        """Spark shows shared columns first, DuckDB where the left side has them."""
+        own = {name.lower(): column_ for name, column_ in merged.items()}
+        rest = tuple(pair for pair in self.right.star if pair[0].lower() not in own)
+        if self.context.dialect == "spark":
+            first = tuple(pair for pair in self.left.star if pair[0].lower() not in own)
+            return (*merged.items(), *first, *rest)
+        first = tuple((name, own.get(name.lower(), found)) for name, found in self.left.star)
+        return (*first, *rest)

@@ -20,7 +20,7 @@ class Cut:
     offset: int
 
 
-def cut_of(context: Context, query: exp.Query) -> Cut | None:
+def cut_of(context: Context, query: exp.Expr) -> Cut | None:
     """What LIMIT, FETCH and OFFSET say, or None when all rows are kept."""
     limit_tree, offset_tree = query.args.get("limit"), query.args.get("offset")
     limit = _limit(context, limit_tree) if limit_tree is not None else None
@@ -64,9 +64,7 @@ def _whole(context: Context, tree: exp.Expr, clause: exp.Expr) -> int | None:
     return None
 
 
-def topk(
-    context: Context, node: Node, order: tuple[Order, ...], cut: Cut, query: exp.Query
-) -> Node:
+def topk(context: Context, node: Node, order: tuple[Order, ...], cut: Cut, query: exp.Expr) -> Node:
     """The rows that the cut keeps; ties are broken by the other columns at the end of lowering."""
     clause = query.args.get("limit") or query.args.get("offset")
     if not cut.offset and cut.limit != 0 and at_most_one_row(node):

@@ -47,9 +47,7 @@ def pivoted(
     return current
 
 
-def _pivoted(
-    context: Context, frame: Frame, pivot: exp.Pivot, environment: Environment
-) -> Frame:
+def _pivoted(context: Context, frame: Frame, pivot: exp.Pivot, environment: Environment) -> Frame:
     context.features.add("pivot")
     resolver = frame.resolver(context, environment)
     fields = pivot.args.get("fields") or pivot.expressions
@@ -67,9 +65,7 @@ def _pivoted(
     return _built(context, frame.node, pivot, groups, _filtered(context, values, calls), names)
 
 
-def _calls(
-    context: Context, pivot: exp.Pivot, resolver: Resolver
-) -> list[_Call] | None:
+def _calls(context: Context, pivot: exp.Pivot, resolver: Resolver) -> list[_Call] | None:
     trees = pivot.expressions if pivot.args.get("fields") else pivot.args.get("using") or []
     found = []
     for tree in trees:
@@ -174,9 +170,7 @@ def _built(
     filled: list[tuple[str, Scalar]] = []
     for index, (test, call) in enumerate(calls):
         # Spark pivots by a first value: where no row has the pivoted value, there is no value.
-        if context.dialect == "spark" and not isinstance(
-            empty_value(call.ast, "spark"), exp.Null
-        ):
+        if context.dialect == "spark" and not isinstance(empty_value(call.ast, "spark"), exp.Null):
             present = exp.Case(ifs=[exp.If(this=test.copy(), true=exp.Literal.number(1))])
             rows = context.fresh("rows")
             made.append((rows, Scalar.of(exp.Count(this=present, big_int=True))))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import Final
 
 from sqlglot import exp
 
@@ -49,49 +50,48 @@ class _Pruner:
         return self.project(done, tuple((name, column(name)) for name in columns))
 
     def visit(self, node: Node, needed: frozenset[str]) -> Node:
-        match node:
-            case Scan():
-                kept = tuple(pair for pair in node.pairs if pair[0] in needed)
-                return replace(node, pairs=kept or node.pairs[:1])
-            case Values():
-                return node
-            case Filter():
-                return replace(node, input=self.visit(node.input, needed | node.predicate.columns))
-            case Project():
-                return self.projected(node, needed)
-            case InnerJoin():
-                wanted = needed.union(*(item.columns for item in node.on))
-                return replace(node, parts=tuple(self.visit(p, wanted) for p in node.parts))
-            case OuterJoin():
-                return self.binary(node, needed | node.on.columns, needed | node.on.columns)
-            case SemiJoin():
-                return self.binary(node, needed | node.on.columns, node.on.columns)
-            case MarkJoin():
-                if node.name not in needed:
-                    return self.visit(node.left, needed)
-                return self.binary(node, needed | node.on.columns, node.on.columns)
-        return self.visit_grouping(node, needed)
+        """The relation with at least these columns."""
+        rule = _RULES.get(type(node))
+        if rule is None:
+            raise InternalError.broken(f"no pruning for {type(node).__name__}")
+        return rule(self, node, needed)
 
-    def visit_grouping(self, node: Node, needed: frozenset[str]) -> Node:
-        match node:
-            case UnionAll():
-                return self.union(node, needed)
-            case SetOperation():
-                left = self.exactly(node.left, node.left.columns)
-                right = self.exactly(node.right, node.right.columns)
-                return replace(node, left=left, right=right)
-            case Distinct():
-                return Distinct(self.exactly(node.input, node.input.columns))
-            case Aggregate():
-                return self.aggregate(node, needed)
-            case Window():
-                return self.window(node, needed)
-            case TopK():
-                return self.topk(node, needed)
-            case Unnest():
-                wanted = (needed | node.collection.columns) & set(node.input.columns)
-                return replace(node, input=self.visit(node.input, frozenset(wanted)))
-        raise InternalError.broken(f"no pruning for {type(node).__name__}")
+    def scan(self, node: Scan, needed: frozenset[str]) -> Node:
+        kept = tuple(pair for pair in node.pairs if pair[0] in needed)
+        return replace(node, pairs=kept or node.pairs[:1])
+
+    def values(self, node: Values, _: frozenset[str]) -> Node:
+        return node
+
+    def filter(self, node: Filter, needed: frozenset[str]) -> Node:
+        return replace(node, input=self.visit(node.input, needed | node.predicate.columns))
+
+    def inner(self, node: InnerJoin, needed: frozenset[str]) -> Node:
+        wanted = needed.union(*(item.columns for item in node.on))
+        return replace(node, parts=tuple(self.visit(part, wanted) for part in node.parts))
+
+    def outer(self, node: OuterJoin, needed: frozenset[str]) -> Node:
+        return self.binary(node, needed | node.on.columns, needed | node.on.columns)
+
+    def semi(self, node: SemiJoin, needed: frozenset[str]) -> Node:
+        return self.binary(node, needed | node.on.columns, node.on.columns)
+
+    def mark(self, node: MarkJoin, needed: frozenset[str]) -> Node:
+        if node.name not in needed:
+            return self.visit(node.left, needed)
+        return self.binary(node, needed | node.on.columns, node.on.columns)
+
+    def set_operation(self, node: SetOperation, _: frozenset[str]) -> Node:
+        left = self.exactly(node.left, node.left.columns)
+        right = self.exactly(node.right, node.right.columns)
+        return replace(node, left=left, right=right)
+
+    def distinct(self, node: Distinct, _: frozenset[str]) -> Node:
+        return Distinct(self.exactly(node.input, node.input.columns))
+
+    def unnest(self, node: Unnest, needed: frozenset[str]) -> Node:
+        wanted = (needed | node.collection.columns) & set(node.input.columns)
+        return replace(node, input=self.visit(node.input, frozenset(wanted)))
 
     def binary(
         self, node: OuterJoin | SemiJoin | MarkJoin, left: frozenset[str], right: frozenset[str]
@@ -177,6 +177,25 @@ class _Pruner:
         if extra:
             self.context.note("ties in ORDER BY … LIMIT are broken by the other columns")
         return replace(node, input=below, order=(*node.order, *extra))
+
+
+_RULES: Final[dict[type[Node], Callable[..., Node]]] = {
+    Scan: _Pruner.scan,
+    Values: _Pruner.values,
+    Filter: _Pruner.filter,
+    Project: _Pruner.projected,
+    InnerJoin: _Pruner.inner,
+    OuterJoin: _Pruner.outer,
+    SemiJoin: _Pruner.semi,
+    MarkJoin: _Pruner.mark,
+    UnionAll: _Pruner.union,
+    SetOperation: _Pruner.set_operation,
+    Distinct: _Pruner.distinct,
+    Aggregate: _Pruner.aggregate,
+    Window: _Pruner.window,
+    TopK: _Pruner.topk,
+    Unnest: _Pruner.unnest,
+}
 
 
 def _cheapest(node: Project) -> tuple[str, Scalar]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Final
 
 from sqlglot import exp
 
@@ -37,22 +39,12 @@ def pull(context: Context, node: Node, outer: frozenset[str], *, bag: bool) -> P
     """
     if not free_columns(node) & outer:
         return Pulled(node, ())
-    match node:
-        case Filter():
-            return _filter(context, node, outer, bag=bag)
-        case InnerJoin():
-            return _inner(context, node, outer, bag=bag)
-        case Project():
-            return _project(context, node, outer, bag=bag)
-        case SemiJoin() | MarkJoin():
-            return _left_only(context, node, outer, bag=bag)
-        case OuterJoin() if not node.full:
-            return _left_only(context, node, outer, bag=bag)
-        case Distinct():
-            return _distinct(context, node, outer, bag=bag)
-        case Aggregate() if node.keys:
-            return _aggregate(context, node, outer)
-    return None
+    if isinstance(node, Aggregate):
+        return _aggregate(context, node, outer) if node.keys else None
+    if isinstance(node, OuterJoin) and node.full:
+        return None
+    rule = _RULES.get(type(node))
+    return rule(context, node, outer, bag=bag) if rule is not None else None
 
 
 def _filter(context: Context, node: Filter, outer: frozenset[str], *, bag: bool) -> Pulled | None:
@@ -96,7 +88,7 @@ def _left_only(
     if node.on.columns & outer or free_columns(node.right) & outer:
         return None
     below = pull(context, node.left, outer, bag=bag)
-    return below and Pulled(replace(node, left=below.node), below.conditions)
+    return None if below is None else Pulled(replace(node, left=below.node), below.conditions)
 
 
 def _distinct(
@@ -115,11 +107,22 @@ def _aggregate(context: Context, node: Aggregate, outer: frozenset[str]) -> Pull
     if any(call.columns & outer for _, call in node.calls):
         return None
     below = pull(context, node.input, outer, bag=True)
-    keyed = below and keys_of(context, below, outer, node.keys)
+    keyed = keys_of(context, below, outer, node.keys) if below is not None else None
     if keyed is None:
         return None
     keys = (*node.keys, *(key for key in keyed.keys if key not in node.keys))
     return Pulled(replace(node, input=keyed.node, keys=keys), keyed.conditions)
+
+
+_RULES: Final[dict[type[Node], Callable[..., Pulled | None]]] = {
+    Filter: _filter,
+    InnerJoin: _inner,
+    Project: _project,
+    SemiJoin: _left_only,
+    MarkJoin: _left_only,
+    OuterJoin: _left_only,
+    Distinct: _distinct,
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,9 @@ operations), so that the result holds, for each outer value, the subquery's rows
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Final
 
 from grebe.compiler.functions import empty_value
 from grebe.compiler.lower.context import Context
@@ -29,10 +31,10 @@ from grebe.compiler.nodes import (
     Unnest,
     Window,
 )
-from grebe.compiler.scalar import TRUE, Scalar, all_of, build, column, rename, same
+from grebe.compiler.scalar import NULL, TRUE, Scalar, all_of, build, column, rename, same
 
 
-class NotPushed(Exception):
+class NotPushedError(Exception):
     """The domain cannot be joined into this relation."""
 
 
@@ -67,7 +69,7 @@ def push(context: Context, node: Node, outer: Node) -> Pushed:
     """The relation for all values that the outer relation has, with columns to join them by.
 
     Raises:
-        NotPushed: some operator on the way cannot carry the domain.
+        NotPushedError: some operator on the way cannot carry the domain.
     """
     wanted = free_columns(node) & set(outer.columns)
     ordered = tuple(name for name in outer.columns if name in wanted)
@@ -78,39 +80,39 @@ def _push(node: Node, domain: Domain) -> Pushed:
     if not free_columns(node) & set(domain.columns):
         one = domain.fresh()
         return Pushed(InnerJoin((one.node, node), ()), one.domain)
-    match node:
-        case Filter():
-            below = _push(node.input, domain)
-            return Pushed(Filter(below.node, _here(node.predicate, below)), below.domain)
-        case Project():
-            below = _push(node.input, domain)
-            outputs = tuple((name, _here(item, below)) for name, item in node.outputs)
-            carried = tuple((name, column(name)) for name in below.names)
-            return Pushed(Project(below.node, (*outputs, *carried)), below.domain)
-        case InnerJoin():
-            return _inner(node, domain)
-        case OuterJoin():
-            return _outer(node, domain)
-        case SemiJoin() | MarkJoin():
-            return _semi(node, domain)
-        case Aggregate():
-            return _aggregate(node, domain)
-        case Distinct():
-            below = _push(node.input, domain)
-            return Pushed(Distinct(_exactly(below, node.input.columns)), below.domain)
-        case Window():
-            return _window(node, domain)
-        case TopK():
-            below = _push(node.input, domain)
-            partition = (*node.partition, *below.names)
-            return Pushed(replace(node, input=below.node, partition=partition), below.domain)
-        case Unnest():
-            below = _push(node.input, domain)
-            collection = _here(node.collection, below)
-            return Pushed(replace(node, input=below.node, collection=collection), below.domain)
-        case UnionAll() | SetOperation():
-            return _set(node, domain)
-    raise NotPushed(type(node).__name__)
+    rule = _RULES.get(type(node))
+    if rule is None:
+        raise NotPushedError(type(node).__name__.lower())
+    return rule(node, domain)
+
+
+def _filter(node: Filter, domain: Domain) -> Pushed:
+    below = _push(node.input, domain)
+    return Pushed(Filter(below.node, _here(node.predicate, below)), below.domain)
+
+
+def _project(node: Project, domain: Domain) -> Pushed:
+    below = _push(node.input, domain)
+    outputs = tuple((name, _here(item, below)) for name, item in node.outputs)
+    carried = tuple((name, column(name)) for name in below.names)
+    return Pushed(Project(below.node, (*outputs, *carried)), below.domain)
+
+
+def _distinct(node: Distinct, domain: Domain) -> Pushed:
+    below = _push(node.input, domain)
+    return Pushed(Distinct(_exactly(below, node.input.columns)), below.domain)
+
+
+def _topk(node: TopK, domain: Domain) -> Pushed:
+    below = _push(node.input, domain)
+    partition = (*node.partition, *below.names)
+    return Pushed(replace(node, input=below.node, partition=partition), below.domain)
+
+
+def _unnest(node: Unnest, domain: Domain) -> Pushed:
+    below = _push(node.input, domain)
+    collection = _here(node.collection, below)
+    return Pushed(replace(node, input=below.node, collection=collection), below.domain)
 
 
 def _here(item: Scalar, below: Pushed) -> Scalar:
@@ -185,39 +187,29 @@ def _aggregate(node: Aggregate, domain: Domain) -> Pushed:
     grouped = replace(node, input=below.node, keys=(*node.keys, *below.names), calls=calls)
     if node.keys:
         return Pushed(grouped, below.domain)
-    return _with_empty_groups(node, Pushed(grouped, below.domain), domain)
+    return _with_empty_groups(node, grouped, below, domain)
 
 
-def _with_empty_groups(node: Aggregate, grouped: Pushed, domain: Domain) -> Pushed:
+def _with_empty_groups(
+    node: Aggregate, grouped: Aggregate, below: Pushed, domain: Domain
+) -> Pushed:
     """An aggregate without keys has a row for every outer value, also where nothing matched."""
-    every = domain.fresh()
-    joined = OuterJoin(every.node, grouped.node, all_of(_agree(every, grouped)))
-    empty = {
-        name: Scalar.of(empty_value(call.ast, domain.context.dialect)) for name, call in node.calls
-    }
-    filled: list[tuple[str, Scalar]] = []
-    renamed: dict[str, str] = {}
     context = domain.context
-    if any(value.text != "NULL" for value in empty.values()):
-        # Names are unique, so the raw counts get new ones and the filled columns the old.
-        renamed = {name: context.fresh(name) for name in empty}
-        calls = tuple((renamed[name], call) for name, call in _calls(grouped.node))
-        joined = replace(joined, right=replace_calls(grouped.node, calls))
-    for name, value in empty.items():
-        raw = column(renamed.get(name, name))
-        plain = value.text == "NULL"
-        filled.append((name, raw if plain else build("COALESCE(:x, :y)", x=raw, y=value)))
+    empty = {name: Scalar.of(empty_value(call.ast, context.dialect)) for name, call in node.calls}
+    filled = [name for name, value in empty.items() if value != NULL]
+    raw = {name: context.fresh(name) for name in filled}
+    calls = tuple((raw.get(name, name), call) for name, call in grouped.calls)
+    every = domain.fresh()
+    right = replace(grouped, calls=calls)
+    joined = OuterJoin(every.node, right, all_of(_agree(every, below)))
+    outputs = [
+        (name, build("COALESCE(:x, :y)", x=column(raw[name]), y=value))
+        if name in raw
+        else (name, column(name))
+        for name, value in empty.items()
+    ]
     carried = tuple((name, column(name)) for name in every.names)
-    return Pushed(Project(joined, (*filled, *carried)), every.domain)
-
-
-def _calls(node: Node) -> tuple[tuple[str, Scalar], ...]:
-    return node.calls if isinstance(node, Aggregate) else ()
-
-
-def replace_calls(node: Node, calls: tuple[tuple[str, Scalar], ...]) -> Node:
-    """The aggregate with other calls."""
-    return replace(node, calls=calls) if isinstance(node, Aggregate) else node
+    return Pushed(Project(joined, (*outputs, *carried)), every.domain)
 
 
 def _window(node: Window, domain: Domain) -> Pushed:
@@ -245,6 +237,23 @@ def _set(node: UnionAll | SetOperation, domain: Domain) -> Pushed:
         return Pushed(replace(node, branches=tuple(branches), names=names), pairs)
     left, right = branches
     return Pushed(replace(node, left=left, right=right, names=names), pairs)
+
+
+_RULES: Final[dict[type[Node], Callable[..., Pushed]]] = {
+    Filter: _filter,
+    Project: _project,
+    InnerJoin: _inner,
+    OuterJoin: _outer,
+    SemiJoin: _semi,
+    MarkJoin: _semi,
+    Aggregate: _aggregate,
+    Distinct: _distinct,
+    Window: _window,
+    TopK: _topk,
+    Unnest: _unnest,
+    UnionAll: _set,
+    SetOperation: _set,
+}
 
 
 def joined_by(pushed: Pushed) -> Scalar:

@@ -28,7 +28,7 @@ def lower_query(context: Context, tree: exp.Expr, environment: Environment) -> Q
         case exp.Values() | exp.Table():
             frame = lower_relation(context, tree, inside)
             return cut(context, tree, Query(frame.node, frame.star))
-    context.stop("query", f"{type(tree).__name__.upper()} is not a known query", tree)
+    raise context.unsupported("query", f"{type(tree).__name__} is not a known query", tree)
 
 
 def _with(context: Context, tree: exp.Expr, environment: Environment) -> Environment:
@@ -60,7 +60,8 @@ def _anchor(context: Context, query: exp.Query, name: str) -> exp.Query:
         current = current.this
         if not _mentions(current, name):
             return current
-    context.stop("recursive_cte", f'"{name}" reads itself and has nothing to begin with', query)
+    message = f'"{name}" reads itself and has nothing to begin with'
+    raise context.unsupported("recursive_cte", message, query)
 
 
 def _mentions(tree: exp.Expr, name: str) -> bool:

@@ -70,9 +70,7 @@ def _reads_earlier(
     scope = crossed(frames).scope(environment.inside(None))
     columns = (column for column in tree.find_all(exp.Column) if column.table)
     return any(
-        not any(
-            source.answers((column.table.lower(),)) for source in scope.sources
-        )
+        not any(source.answers((column.table.lower(),)) for source in scope.sources)
         for column in columns
     )
 
@@ -209,9 +207,8 @@ def _values(context: Context, tree: exp.Values, environment: Environment) -> Fra
         )
     alias = tree.args.get("alias")
     given = [item.name for item in alias.columns] if isinstance(alias, exp.TableAlias) else []
-    default = "col{}" if context.dialect == "spark" else "col{}"
     first = 1 if context.dialect == "spark" else 0
-    names = [*given, *(default.format(i + first) for i in range(len(given), width))][:width]
+    names = [*given, *(f"col{i + first}" for i in range(len(given), width))][:width]
     own = tuple(context.fresh(name) for name in names)
     pairs = tuple(zip(names, own, strict=True))
     source = Source((tree.alias,) if tree.alias else (), pairs)

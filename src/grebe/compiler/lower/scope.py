@@ -82,7 +82,7 @@ class Found:
     fields: tuple[str, ...] = ()
 
 
-class Ambiguous(Exception):
+class AmbiguousNameError(Exception):
     """Several relations have a column of that name."""
 
 
@@ -103,7 +103,7 @@ class Scope:
                 return Found(found, parts[length + 1 :])
         bare = _matches(self.star, lowered[0])
         if len(bare) > 1:
-            raise Ambiguous
+            raise AmbiguousNameError
         return Found(bare[0], parts[1:]) if bare else None
 
     def _qualified(self, qualifier: tuple[str, ...], name: str) -> str | None:
@@ -114,7 +114,7 @@ class Scope:
             for column in _matches(source.columns, name)
         ]
         if len(set(found)) > 1:
-            raise Ambiguous
+            raise AmbiguousNameError
         return found[0] if found else None
 
     @property

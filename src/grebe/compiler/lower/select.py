@@ -12,7 +12,7 @@ from grebe.compiler.lower.expressions import Resolver
 from grebe.compiler.lower.frame import Frame
 from grebe.compiler.lower.grouping import has_aggregates
 from grebe.compiler.lower.grouping_sets import Keys, aggregated, at_position, keys_of
-from grebe.compiler.lower.ordering import DROPPED, Cut, cut_of, directions, topk
+from grebe.compiler.lower.ordering import DROPPED, cut_of, directions, topk
 from grebe.compiler.lower.relations import lower_from
 from grebe.compiler.lower.scope import RESERVED, Environment, Query
 from grebe.compiler.lower.shape import exactly
@@ -93,9 +93,7 @@ def _check_clauses(context: Context, select: exp.Select) -> None:
         context.stop("expression", "the SELECT list is empty", select)
 
 
-def _items(
-    context: Context, select: exp.Select, frame: Frame, resolver: Resolver
-) -> list[Item]:
+def _items(context: Context, select: exp.Select, frame: Frame, resolver: Resolver) -> list[Item]:
     """The outputs, stars expanded; each may use the names of those before it."""
     items: list[Item] = []
     resolver.generators = True
@@ -157,9 +155,7 @@ def _having(tree: exp.Expr, resolver: Resolver, keys: Keys) -> exp.Expr:
     return found
 
 
-def _order_tree(
-    context: Context, item: exp.Expr, resolver: Resolver, parts: Parts
-) -> exp.Expr:
+def _order_tree(context: Context, item: exp.Expr, resolver: Resolver, parts: Parts) -> exp.Expr:
     tree = item.this if isinstance(item, exp.Ordered) else item
     plain = tree.unnest()
     if isinstance(plain, exp.Literal) and plain.is_int:
@@ -211,35 +207,26 @@ def _output(context: Context, select: exp.Select, block: Block, parts: Parts) ->
         context.features.add("distinct")
         block.node = Distinct(exactly(context, block.node, names))
         names = list(block.node.columns)
-    cut = cut_of(context, select)
-    if parts.order is not None or cut is not None:
-        _sorted(context, select, block, parts, scalars, names, cut)
+    made = {scalar.text: name for scalar, name in zip(scalars, names, strict=True)}
+    _sorted(context, select, block, parts, made)
     return Query(block.node, tuple(zip(publics, names, strict=True)))
 
 
 def _sorted(
-    context: Context,
-    select: exp.Select,
-    block: Block,
-    parts: Parts,
-    scalars: list[Scalar],
-    names: list[str],
-    cut: Cut | None,
+    context: Context, select: exp.Select, block: Block, parts: Parts, made: dict[str, str]
 ) -> None:
+    """Cut the rows; ``made`` gives the columns of outputs by the text of their expressions."""
+    cut = cut_of(context, select)
     if parts.order is not None:
         context.features.add("order_by")
+        if cut is None:
+            context.note(DROPPED)
     if cut is None:
-        context.note(DROPPED)
         return
-    made = {scalar.text: name for scalar, name in zip(scalars, names, strict=True)}
     trees = [Scalar.of(tree.unnest()) for tree in parts.order or []]
-    if select.args.get("distinct") is not None:
-        for scalar in trees:
-            if scalar.text not in made:
-                context.invalid("ORDER BY of a DISTINCT query names its outputs", select)
-        columns = [made[scalar.text] for scalar in trees]
-    else:
-        columns = [made.get(s.text) or block.compute([("sort", s)])[0] for s in trees]
+    if select.args.get("distinct") is not None and any(s.text not in made for s in trees):
+        context.invalid("ORDER BY of a DISTINCT query names its outputs", select)
+    columns = [made.get(s.text) or block.compute([("sort", s)])[0] for s in trees]
     clause = select.args.get("order") or select.args.get("sort")
     items = clause.expressions if clause is not None else []
     order = tuple(

@@ -80,7 +80,7 @@ def _kind(tree: exp.SetOperation, *, every: bool) -> SetKind:
     return SetKind.INTERSECT_ALL if every else SetKind.INTERSECT
 
 
-def cut(context: Context, tree: exp.Query, query: Query) -> Query:
+def cut(context: Context, tree: exp.Expr, query: Query) -> Query:
     """The query with an ORDER BY and LIMIT that stand outside of it."""
     clause, kept = tree.args.get("order"), cut_of(context, tree)
     if clause is not None:

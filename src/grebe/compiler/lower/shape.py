@@ -80,21 +80,16 @@ def at_most_one_row(node: Node) -> bool:
     match node:
         case Aggregate():
             return not node.keys
-        case TopK():
-            if node.limit is not None and node.limit <= 1 and not node.partition:
-                return True
-            return at_most_one_row(node.input)
-        case Project() | Filter() | Distinct() | Window():
+        case TopK() if node.limit is not None and node.limit <= 1 and not node.partition:
+            return True
+        case Project() | Filter() | Distinct() | Window() | TopK():
             return at_most_one_row(node.input)
         case SemiJoin() | MarkJoin():
             return at_most_one_row(node.left)
-        case InnerJoin():
-            return all(at_most_one_row(part) for part in node.parts)
-        case OuterJoin():
-            return not node.full and at_most_one_row(node.left) and at_most_one_row(node.right)
-        case Values():
-            return len(node.rows) <= 1
-    return False
+        case InnerJoin() | OuterJoin():
+            partial = isinstance(node, OuterJoin) and node.full
+            return not partial and all(at_most_one_row(part) for part in node.inputs)
+    return isinstance(node, Values) and len(node.rows) <= 1
 
 
 def exactly_one_row(node: Node) -> bool:

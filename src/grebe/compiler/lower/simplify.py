@@ -60,9 +60,7 @@ class _Simplifier:
                 return self.pushed_left(node, wanted)
         return Filter(node, self.joined_text(wanted))
 
-    def pushed_left(
-        self, node: OuterJoin | SemiJoin | MarkJoin, conjuncts: list[Scalar]
-    ) -> Node:
+    def pushed_left(self, node: OuterJoin | SemiJoin | MarkJoin, conjuncts: list[Scalar]) -> Node:
         have = set(node.left.columns)
         down = [item for item in conjuncts if item.columns and item.columns <= have]
         stay = [item for item in conjuncts if item not in down]

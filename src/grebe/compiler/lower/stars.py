@@ -26,8 +26,12 @@ def expanded(
         case exp.Alias():
             yield tree.alias, resolver.tree(tree.this)
         case exp.Aliases():
-            yield "", exp.Aliases(
-                this=resolver.tree(tree.this), expressions=[item.copy() for item in tree.expressions]
+            yield (
+                "",
+                exp.Aliases(
+                    this=resolver.tree(tree.this),
+                    expressions=[item.copy() for item in tree.expressions],
+                ),
             )
         case exp.Column():
             yield tree.name, resolver.tree(tree)

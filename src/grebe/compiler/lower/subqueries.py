@@ -10,8 +10,8 @@ from grebe.compiler.emit import SINGLE
 from grebe.compiler.functions import empty_value
 from grebe.compiler.lower.context import Context
 from grebe.compiler.lower.pending import Kind, Pending
-from grebe.compiler.lower.pull import Keyed, Pulled, keys_of, pull
-from grebe.compiler.lower.push import NotPushed, Pushed, joined_by, push
+from grebe.compiler.lower.pull import Keyed, keys_of, pull
+from grebe.compiler.lower.push import NotPushedError, Pushed, joined_by, push
 from grebe.compiler.lower.scope import Query
 from grebe.compiler.lower.shape import at_most_one_row, exactly_one_row, free_columns
 from grebe.compiler.nodes import (
@@ -76,13 +76,13 @@ def _matched(context: Context, left: Node, item: Pending) -> _Matched | None:
         if item.kind is Kind.EXISTS or kept <= set(pulled.node.columns):
             return _Matched(pulled.node, pulled.conditions, test)
     pushed = _pushed(context, node, left, item)
-    return pushed and _Matched(pushed.node, (joined_by(pushed),), test)
+    return None if pushed is None else _Matched(pushed.node, (joined_by(pushed),), test)
 
 
 def _pushed(context: Context, node: Node, left: Node, item: Pending) -> Pushed | None:
     try:
         return push(context, node, left)
-    except NotPushed as error:
+    except NotPushedError as error:
         message = f"the subquery reads the outer row through {error}, which has no rule"
         context.refuse(ReasonCode.CORRELATED_SUBQUERY, message, item.query)
         return None
@@ -141,11 +141,6 @@ def _single(name: str, value: str) -> tuple[str, Scalar]:
     return name, Scalar.of(call)
 
 
-def _renamed(node: Node, value: str, name: str) -> Node:
-    outputs = [(own, column(own)) for own in node.columns if own != value]
-    return Project(node, (*outputs, (name, column(value))))
-
-
 def _uncorrelated(context: Context, left: Node, node: Node, value: str, name: str) -> Node:
     if exactly_one_row(node):
         right: Node = Project(node, ((name, column(value)),))
@@ -166,36 +161,47 @@ def _grouped(context: Context, left: Node, node: Node, value: str, name: str) ->
     keyed = _keyed(context, aggregate.input, outer)
     if keyed is None or not keyed.keys:
         return None
+    if not expression.columns <= {own for own, _ in aggregate.calls}:
+        return None
     grouped = Aggregate(keyed.node, keyed.keys, aggregate.calls, aggregate.where)
-    if expression.columns <= {own for own, _ in aggregate.calls}:
-        return _filled(context, left, grouped, keyed, expression, name)
-    return None
+    return _Filled(grouped, keyed, expression).joined(context, left, name)
 
 
-def _filled(
-    context: Context, left: Node, grouped: Aggregate, keyed: Keyed, expression: Scalar, name: str
-) -> Node:
-    """The join, with the expression at its empty values where no group matched."""
-    empty = {own: Scalar.of(empty_value(call.ast, context.dialect)) for own, call in grouped.calls}
-    nothing = substitute(expression, {own: empty[own] for own in expression.columns})
-    on = all_of(keyed.conditions)
-    kept = tuple((own, column(own)) for own in keyed.keys)
-    if nothing == NULL:
-        right = Project(grouped, (*kept, (name, expression)))
-        return OuterJoin(left, right, on)
-    found, raw = context.fresh("found"), context.fresh(name)
-    right = Project(grouped, (*kept, (raw, expression), (found, TRUE)))
-    joined = OuterJoin(left, right, on)
-    chosen = build(
-        "CASE WHEN :found THEN :raw ELSE :nothing END",
-        found=column(found), raw=column(raw), nothing=nothing,
-    )  # fmt: skip
-    return Project(joined, (*((own, column(own)) for own in left.columns), (name, chosen)))
+@dataclass(frozen=True, slots=True)
+class _Filled:
+    """A subquery by its groups, and its value as an expression over their calls."""
+
+    grouped: Aggregate
+    keyed: Keyed
+    expression: Scalar
+
+    def joined(self, context: Context, left: Node, name: str) -> Node:
+        """The left rows with the value; where no group matches, with its calls at their empty."""
+        calls = dict(self.grouped.calls)
+        empty = {
+            own: Scalar.of(empty_value(calls[own].ast, context.dialect))
+            for own in self.expression.columns
+        }
+        nothing = substitute(self.expression, empty)
+        on = all_of(self.keyed.conditions)
+        kept = tuple((own, column(own)) for own in self.keyed.keys)
+        if nothing == NULL:
+            return OuterJoin(left, Project(self.grouped, (*kept, (name, self.expression))), on)
+        found, raw = context.fresh("found"), context.fresh(name)
+        right = Project(self.grouped, (*kept, (raw, self.expression), (found, TRUE)))
+        chosen = build(
+            "CASE WHEN :found THEN :raw ELSE :nothing END",
+            found=column(found),
+            raw=column(raw),
+            nothing=nothing,
+        )
+        passed = tuple((own, column(own)) for own in left.columns)
+        return Project(OuterJoin(left, right, on), (*passed, (name, chosen)))
 
 
 def _keyed(context: Context, node: Node, outer: frozenset[str]) -> Keyed | None:
-    pulled: Pulled | None = pull(context, node, outer, bag=True)
-    return pulled and keys_of(context, pulled, outer)
+    pulled = pull(context, node, outer, bag=True)
+    return None if pulled is None else keys_of(context, pulled, outer)
 
 
 def _peel(node: Node, value: str) -> tuple[Aggregate, Scalar] | None:
@@ -227,12 +233,8 @@ def _general(
     context: Context, left: Node, node: Node, pushed: Pushed, value: str, name: str
 ) -> Node:
     if at_most_one_row(node):
-        right = _renamed(pushed.node, value, name)
-        if set(pushed.names) & {value}:
-            right = Project(
-                pushed.node,
-                (*((own, column(own)) for own in pushed.names), (name, column(value))),
-            )
+        kept = tuple((own, column(own)) for own in pushed.names)
+        right: Node = Project(pushed.node, (*kept, (name, column(value))))
     else:
         right = Aggregate(pushed.node, pushed.names, (_single(name, value),))
     return OuterJoin(left, right, joined_by(pushed))

@@ -11,7 +11,7 @@ from grebe.compiler.lower.context import Context
 from grebe.compiler.lower.expressions import quoted
 from grebe.compiler.lower.frame import Frame, of_query
 from grebe.compiler.lower.pull import pull
-from grebe.compiler.lower.push import NotPushed, joined_by, push
+from grebe.compiler.lower.push import NotPushedError, joined_by, push
 from grebe.compiler.lower.scope import Columns, Environment, Source
 from grebe.compiler.lower.shape import free_columns
 from grebe.compiler.nodes import InnerJoin, Node, OuterJoin, Project, Unnest
@@ -179,9 +179,7 @@ def explode_items(context: Context, block: Block, items: list[Item]) -> list[Ite
     kind = context.types.get(collection.column or "", "").upper()
     plain = not isinstance(call, _WITH_POSITION) and not kind.startswith("MAP")
     names = _names(context, call, collection, given if len(given) != 1 or plain else [])
-    node, pairs = _exploded(
-        context, block.node, collection, names, outer=isinstance(call, _OUTER)
-    )
+    node, pairs = _exploded(context, block.node, collection, names, outer=isinstance(call, _OUTER))
     block.node = node
     return [made for item in items for made in _replaced(context, item, call, pairs)]
 
@@ -240,7 +238,7 @@ def _decorrelated(
         return pulled.node, list(pulled.conditions)
     try:
         pushed = push(context, right, left)
-    except NotPushed as error:
+    except NotPushedError as error:
         message = f"the lateral subquery reads the row before it through {error}"
         context.refuse(ReasonCode.CORRELATED_SUBQUERY, message, tree)
         return right, []

@@ -22,9 +22,7 @@ class _Turned:
     columns: tuple[str, ...]
 
 
-def unpivoted(
-    context: Context, frame: Frame, pivot: exp.Pivot, environment: Environment
-) -> Frame:
+def unpivoted(context: Context, frame: Frame, pivot: exp.Pivot, environment: Environment) -> Frame:
     """The relation with some columns as rows."""
     context.features.add("unpivot")
     label, values, items = _parts(pivot)
