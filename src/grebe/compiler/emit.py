@@ -105,7 +105,8 @@ class _Writer:
     aliases: int = 0
 
     def quote(self, name: str) -> str:
-        return exp.to_identifier(name, quoted=True).sql(self.dialect)
+        mark = "`" if self.dialect == "spark" else '"'
+        return f"{mark}{name.replace(mark, mark * 2)}{mark}"
 
     def scalar(self, item: Scalar) -> str:
         return _spelled(item.ast, self.dialect).sql(self.dialect, comments=False)
@@ -115,14 +116,14 @@ class _Writer:
 
     def alias(self) -> str:
         self.aliases += 1
-        return f"q{self.aliases}"
+        return f"__grebe_q{self.aliases}"
 
     def relation(self, node: Node) -> str:
         """The text of a relation inside FROM."""
         if node.digest in self.shared and not isinstance(node, Leaf):
             if node.digest not in self.written:
                 body = self.query(node)
-                name = f"c{len(self.tables) + 1}"
+                name = f"__grebe_c{len(self.tables) + 1}"
                 self.tables.append((name, body))
                 self.written[node.digest] = name
             return self.written[node.digest]

@@ -135,9 +135,11 @@ class _Pruner:
             return self.visit(node.input, needed)
         own = frozenset(node.input.columns)
         wanted = (needed & own).union(node.partition, *(call.columns for _, call in calls))
-        below = self.visit(node.input, wanted & own)
-        done = tuple((name, self.total(call, below)) for name, call in calls)
-        return replace(node, input=below, calls=done)
+        done = self.visit(node.input, wanted & own)
+        for group in _by_order(calls):
+            made = tuple((name, self.total(call, done)) for name, call in group)
+            done = replace(node, input=done, calls=made)
+        return done
 
     def total(self, call: Scalar, below: Node) -> Scalar:
         """The call in an order that leaves no two different rows equal, if it needs one."""
@@ -177,6 +179,22 @@ class _Pruner:
         if extra:
             self.context.note("ties in ORDER BY … LIMIT are broken by the other columns")
         return replace(node, input=below, order=(*node.order, *extra))
+
+
+def _by_order(calls: Iterable[tuple[str, Scalar]]) -> list[list[tuple[str, Scalar]]]:
+    """The calls in groups that are made one after the other.
+
+    Rows that are equal in everything still get different places in an order. Where two orders
+    differ, the places in the first one must break the ties of the second: else nothing says which
+    of the equal rows has which pair of places.
+    """
+    groups: dict[str, list[tuple[str, Scalar]]] = {"": []}
+    for name, call in calls:
+        tree = call.ast
+        tied = isinstance(tree, exp.Window) and ties_of(tree) is Ties.ORDER
+        order = tree.args.get("order")
+        groups.setdefault(f"by {order}" if tied else "", []).append((name, call))
+    return [group for group in groups.values() if group]
 
 
 _RULES: Final[dict[type[Node], Callable[..., Node]]] = {
