@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from grebe.formats.base import WEIGHT
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -38,3 +42,18 @@ def test_the_demo_shows_exactly_what_changed() -> None:
     assert ("-1", "5", "6", "2026-01-06", "open") in cells
     # The one who moved away and back is not a change, nor is compaction.
     assert not any(row[1] == "7" for row in cells if len(row) == 4)
+
+
+@pytest.mark.spark
+def test_the_example_in_the_readme_is_true(tmp_path: Path) -> None:
+    found = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert found is not None
+    done = subprocess.run(
+        [sys.executable, "-c", found[1]], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    rows = ast.literal_eval(done.stdout.strip())
+    assert sorted((row["id"], row["amount"], row[WEIGHT]) for row in rows) == [
+        (2, 20, -1),
+        (2, 21, 1),
+    ]
