@@ -1,0 +1,230 @@
+"""The plan's steps as statements: computed and checked first, written last, all in one catalog.
+
+DuckLake's MERGE takes a single UPDATE or DELETE action, and a pin would show the transaction's own
+writes. So the stored rows that go are found by their row ids before anything is written, and each
+is proved to be there as often as the plan says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from grebe.compiler.emit import Leaf, emit
+from grebe.compiler.nodes import At, Named, Node, Scan, Stored, Verbatim
+from grebe.compiler.plan import ACTION, COPIES, Append, Check, Compute, Merge, RefreshPlan, Step
+from grebe.compiler.program.sources import Source
+from grebe.compiler.program.storage import Storage
+from grebe.compiler.program.text import (
+    assign,
+    ident,
+    keep,
+    listed,
+    require_none,
+    same,
+    temporary,
+    variable,
+)
+from grebe.compiler.program.verbatim import pinned_text
+from grebe.errors import InternalError
+
+_ROW = "__grebe_row"
+_COPY = "__grebe_copy"
+_APPLIES = variable("grebe_applies")
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """A plan over a storage table in DuckLake."""
+
+    plan: RefreshPlan
+    storage: Storage
+    sources: tuple[Source, ...]
+    view: str
+    falls_back: bool
+
+    def sql(self, node: Node, pins: str = "grebe_new") -> str:
+        """The text of a relation; new states are read at the versions of a variable."""
+
+        def names(leaf: Leaf) -> str:
+            return self._leaf(leaf, pins)
+
+        return emit(node, "duckdb", names)
+
+    def _leaf(self, leaf: Leaf, pins: str) -> str:
+        match leaf:
+            case Stored():
+                return f"({self.storage.select()}) AS stored"
+            case Named():
+                return temporary(f"step_{leaf.step}")
+            case Scan():
+                return self._scan(leaf, pins)
+            case Verbatim():
+                text = pinned_text(leaf.sql, "duckdb", lambda parts: self._written(parts, pins))
+                return f"(\n{text}\n) AS definition({listed(leaf.names)})"
+        raise InternalError.broken(f"no table for {type(leaf).__name__}")
+
+    def _scan(self, leaf: Scan, pins: str) -> str:
+        source = next(item for item in self.sources if item.key == leaf.table)
+        if leaf.at is At.DELTA:
+            moved = source.value("grebe_moved")
+            delta = temporary(f"delta_{source.number}")
+            return f"(SELECT * FROM {delta} WHERE {moved}) AS delta"
+        if leaf.at is At.OLD:
+            return source.at("grebe_old")
+        return source.at(pins)
+
+    def _written(self, parts: tuple[str, ...], pins: str) -> str:
+        name = ".".join(parts).lower()
+        source = next(item for item in self.sources if name in item.written.lower().split("\0"))
+        return source.at(pins)
+
+    def create(self, pins: str) -> str:
+        """The statement that makes the table with the rows at the versions of a variable."""
+        build = self.sql(self.plan.build, pins)
+        return (
+            f"CREATE TABLE {self.storage.table} AS\n"
+            f"SELECT {self.storage.values()} FROM (\n{build}\n) AS build"
+        )
+
+    def query(self) -> str:
+        """What readers see."""
+        items = ", ".join(
+            f"{ident(internal)} AS {ident(public)}" for internal, public in self.plan.outputs
+        )
+        return f"SELECT {items} FROM (\n{self.sql(self.plan.public)}\n) AS visible"
+
+    def statements(self) -> list[str]:
+        """From the deltas to the written rows."""
+        steps = [self._step(step) for step in self.plan.steps if isinstance(step, (Compute, Check))]
+        return [*steps, *self._rows(), *self._doomed(), *self._write()]
+
+    def _step(self, step: Step) -> str:
+        if isinstance(step, Check):
+            message = f'[integrity] materialized view "{self.view}": {step.message}'
+            wrong = f"SELECT 1 FROM (\n{self.sql(step.node)}\n) AS found WHERE {_APPLIES}"
+            return require_none(wrong, message)
+        if isinstance(step, Compute):
+            return keep(f"step_{step.name}", self.sql(step.node))
+        raise InternalError.broken(f"{type(step).__name__} is no computation")
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(internal for internal, _ in self.storage.kept)
+
+    def _rows(self) -> list[str]:
+        """The rows to write: those of the plan's merge, or what a recomputation adds."""
+        parts = [
+            self._merged(step) for step in self.plan.steps if isinstance(step, (Append, Merge))
+        ]
+        made = []
+        if self.falls_back or not parts:
+            made += self._compared()
+            parts.append(self._missing())
+        numbered = "\nUNION ALL\n".join(parts)
+        everything = f"SELECT *, ROW_NUMBER() OVER () AS {ident(_ROW)} FROM (\n{numbered}\n) AS r"
+        return [*made, keep("rows", everything)]
+
+    def _merged(self, step: Append | Merge) -> str:
+        columns = listed(self._names)
+        if isinstance(step, Append):
+            action = f"'insert' AS {ident(ACTION)}, 0 AS {ident(COPIES)}"
+        else:
+            action = listed((ACTION, COPIES))
+        rows = f"(\n{self.sql(step.node)}\n) AS merged"
+        return f"SELECT {columns}, {action} FROM {rows} WHERE {_APPLIES}"
+
+    def _compared(self) -> list[str]:
+        """Both sides of a recomputation, copies of equal rows numbered."""
+        columns = listed(self._names)
+        full = variable("grebe_full")
+        copy = f"ROW_NUMBER() OVER (PARTITION BY {columns}) AS {ident(_COPY)}"
+        stored = ", ".join(self.storage._item(*pair) for pair in self.storage.kept)
+        return [
+            keep(
+                "wanted",
+                f"SELECT {columns}, {copy} FROM (\n{self.sql(self.plan.build)}\n) AS build"
+                f" WHERE {full}",
+            ),
+            keep(
+                "present",
+                f"SELECT {columns}, {copy}, {ident(_ROW)} FROM (\n"
+                f"SELECT {stored}, rowid AS {ident(_ROW)} FROM {self.storage.table}"
+                f" WHERE {full}) AS stored",
+            ),
+        ]
+
+    def _missing(self) -> str:
+        on = same("wanted", "present", (*self._names, _COPY))
+        columns = ", ".join(ident("wanted", name) for name in self._names)
+        return (
+            f"SELECT {columns}, 'insert' AS {ident(ACTION)}, 0 AS {ident(COPIES)}"
+            f" FROM {temporary('wanted')} AS wanted"
+            f" ANTI JOIN {temporary('present')} AS present ON {on}"
+        )
+
+    def _doomed(self) -> list[str]:
+        """The row ids that go, and the proof that each change found what it must replace."""
+        parts: list[str] = []
+        on: tuple[str, ...] | None = next(
+            (step.on for step in self.plan.steps if isinstance(step, Merge)), None
+        )
+        if on is not None:
+            parts.append(self._matched(on))
+        if self.falls_back or not self.plan.steps:
+            surplus = same("present", "wanted", (*self._names, _COPY))
+            parts.append(
+                f"SELECT present.{ident(_ROW)} AS id, NULL AS {ident(_ROW)}"
+                f" FROM {temporary('present')} AS present"
+                f" ANTI JOIN {temporary('wanted')} AS wanted ON {surplus}"
+            )
+        kept = keep("doomed", "\nUNION ALL\n".join(parts)) if parts else None
+        return [item for item in (kept, self._proof() if on is not None else None) if item]
+
+    def _matched(self, on: tuple[str, ...]) -> str:
+        stored = ", ".join(self.storage._item(*pair) for pair in self.storage.kept if pair[0] in on)
+        inner = f"SELECT {stored + ', ' if stored else ''}rowid AS id FROM {self.storage.table}"
+        return (
+            f"SELECT stored.id, rows.{ident(_ROW)} FROM ({inner}) AS stored\n"
+            f"JOIN {temporary('rows')} AS rows ON {same('stored', 'rows', on)}"
+            f" AND rows.{ident(ACTION)} <> 'insert'"
+        )
+
+    def _proof(self) -> str:
+        found = (
+            f"SELECT rows.{ident(_ROW)} FROM {temporary('rows')} AS rows\n"
+            f"LEFT JOIN {temporary('doomed')} AS doomed"
+            f" ON rows.{ident(_ROW)} = doomed.{ident(_ROW)}\n"
+            f"WHERE rows.{ident(ACTION)} <> 'insert'\n"
+            f"GROUP BY rows.{ident(_ROW)}, rows.{ident(COPIES)}\n"
+            f"HAVING COUNT(doomed.id) <> rows.{ident(COPIES)}"
+        )
+        message = f'[integrity] materialized view "{self.view}": a row to be replaced is not stored'
+        return require_none(found, message)
+
+    def _write(self) -> list[str]:
+        rows, doomed = temporary("rows"), temporary("doomed")
+        table = self.storage.table
+        deletes = any(isinstance(step, Merge) for step in self.plan.steps)
+        made = []
+        if deletes or self.falls_back or not self.plan.steps:
+            made.append(f"DELETE FROM {table} WHERE rowid IN (SELECT id FROM {doomed})")
+        made.append(
+            f"INSERT INTO {table} ({listed(self.storage.columns)})\n"
+            f"SELECT {self.storage.values()} FROM {rows} WHERE {ident(ACTION)} <> 'delete'"
+        )
+        written = f"EXISTS (SELECT 1 FROM {rows})"
+        if deletes or self.falls_back or not self.plan.steps:
+            written += f" OR EXISTS (SELECT 1 FROM {doomed})"
+        advance = f"SELECT {variable('grebe_worth')} OR {variable('grebe_full')} OR {written}"
+        return [*made, assign("grebe_advance", advance)]
+
+
+def kept_relations(statements: list[str]) -> list[str]:
+    """The statements that drop what the others kept."""
+    start = "CREATE OR REPLACE TEMP TABLE "
+    names = [
+        statement.removeprefix(start).split(" AS", 1)[0]
+        for statement in statements
+        if statement.startswith(start)
+    ]
+    return [f"DROP TABLE {name}" for name in names]

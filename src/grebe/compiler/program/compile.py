@@ -1,0 +1,278 @@
+"""compile_ivm: a view's SELECT in, the SQL program that keeps it in DuckLake out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from re import compile as pattern
+from typing import Final
+
+from grebe.compiler.lower import Lowered, Relation, lower
+from grebe.compiler.nodes import Scan, walk
+from grebe.compiler.parse import parse
+from grebe.compiler.plan import RefreshPlan
+from grebe.compiler.program.apply import Writer, kept_relations
+from grebe.compiler.program.columns import WINDOW_MESSAGE, Reader
+from grebe.compiler.program.cursors import Cursors, described
+from grebe.compiler.program.naming import Naming
+from grebe.compiler.program.sources import (
+    Options,
+    Place,
+    Schemas,
+    Source,
+    check_used,
+    checked_options,
+    located,
+)
+from grebe.compiler.program.storage import storage_of
+from grebe.compiler.program.text import assign, ident, literal, variable
+from grebe.compiler.program.verbatim import base_tables
+from grebe.compiler.program.view import MaterializedView
+from grebe.compiler.program.window import Window, deltas
+from grebe.compiler.reasons import ReasonCode, feature_of
+from grebe.compiler.strategy import make_plan
+from grebe.compiler.types import Types, scan_types
+from grebe.errors import UnsupportedSQLError
+from grebe.model import Policy, Reason
+
+_SPELLINGS: Final = {"incremental_strict": Policy.STRICT, "incremental strict": Policy.STRICT}
+_WORD: Final = pattern(r"[A-Za-z_]\w*")
+
+
+def compile_ivm(  # noqa: PLR0913 - the signature is the documented one
+    view_sql: str,
+    *,
+    dialect: str = "duckdb",
+    naming: Naming | None = None,
+    mv_catalog: str = "dl",
+    mv_schema: str = "main",
+    sources: Options | None = None,
+    schemas: Schemas | None = None,
+    policy: str = "strict",
+) -> MaterializedView:
+    """The program of a view: everything that creates, fills, maintains and reads it.
+
+    Args:
+        view_sql: one SELECT.
+        dialect: the dialect of the definition and of the program.
+        naming: what the program calls its tables and hidden columns.
+        mv_catalog: the DuckLake catalog of the view and its cursors.
+        mv_schema: their schema.
+        sources: catalog and schema of the tables that live elsewhere.
+        schemas: column types by table. Without them a type is unknown, and a changed group is
+            read again where exact arithmetic would need its type.
+        policy: ``strict`` refuses what cannot be maintained, at compile and at run time;
+            ``incremental`` refuses it at compile time only; ``auto`` recomputes instead;
+            ``full`` always recomputes.
+
+    Raises:
+        UnsupportedSQLError: the view cannot be maintained; ``feature`` says what stops it.
+        DefinitionError: the text is not a query over tables.
+        ValueError: an unknown dialect or policy, or options that name no table of the view.
+    """
+    chosen = _policy(policy)
+    options = checked_options(sources)
+    place = Place(mv_catalog, mv_schema)
+    found = _sources(view_sql, dialect, place, options, schemas)
+    lowered = _lowered(view_sql, dialect, found)
+    tables = {s.key: {name: kind for name, kind in s.columns if kind} for s in found}
+    types = Types(dialect, scan_types(lowered.root, tables) if lowered.root else {})
+    plan = _planned(lowered, types, chosen)
+    return _Program(
+        plan, lowered, types, _used(found, plan), place, naming or Naming(), chosen
+    ).view()
+
+
+def _policy(text: str) -> Policy:
+    low = text.lower()
+    if low in _SPELLINGS:
+        return _SPELLINGS[low]
+    if low not in set(Policy):
+        known = ", ".join(Policy)
+        raise ValueError(f'policy "{text}" is not known; known: {known}')
+    return Policy(low)
+
+
+def _sources(
+    sql: str, dialect: str, place: Place, options: Options, schemas: Schemas | None
+) -> list[Source]:
+    """Every base table once, with its columns as far as they are known."""
+    tree = parse(sql, dialect)
+    reader = Reader(sql)
+    written = {tuple(part.name for part in table.parts) for table in base_tables(tree)}
+    known = {name.lower(): columns for name, columns in (schemas or {}).items()}
+    if any(not _schema_of(parts, known) for parts in written):
+        reader.read(tree)
+    merged: dict[str, Source] = {}
+    for parts in sorted(written):
+        source = located(parts, place, options)
+        given = _schema_of(parts, known)
+        columns = tuple(given.items()) if given else _read(reader, parts)
+        merged[source.key] = _merge(merged.get(source.key), replace(source, columns=columns))
+    check_used(options, list(merged.values()))
+    return [replace(s, number=n) for n, (_, s) in enumerate(sorted(merged.items()), 1)]
+
+
+def _schema_of(parts: Sequence[str], known: Schemas) -> dict[str, str]:
+    for name in (".".join(parts), parts[-1]):
+        if name.lower() in known:
+            return dict(known[name.lower()])
+    return {}
+
+
+def _read(reader: Reader, parts: tuple[str, ...]) -> tuple[tuple[str, str | None], ...]:
+    used = reader.used.get(parts, {})
+    # Every DuckLake table has row ids, also when the query reads none of its columns.
+    unique = {name.lower(): name for name in used} or {"rowid": "rowid"}
+    return tuple((name, None) for name in unique.values())
+
+
+def _merge(one: Source | None, other: Source) -> Source:
+    if one is None:
+        return other
+    columns = {name.lower(): (name, kind) for name, kind in (*one.columns, *other.columns)}
+    return replace(one, written=f"{one.written}\0{other.written}", columns=tuple(columns.values()))
+
+
+def _lowered(sql: str, dialect: str, found: Sequence[Source]) -> Lowered:
+    relations = {
+        name: Relation(source.key, source.columns)
+        for source in found
+        for name in source.written.split("\0")
+    }
+    return lower(sql, dialect=dialect, sources=relations)
+
+
+def _planned(lowered: Lowered, types: Types, policy: Policy) -> RefreshPlan:
+    plan = make_plan(lowered, types)
+    clock = [r for r in plan.reasons if r.code == ReasonCode.TIME_FUNCTION]
+    if clock and policy is not Policy.FULL:
+        raise _refused(clock)
+    if plan.reasons and policy in (Policy.STRICT, Policy.INCREMENTAL):
+        raise _refused(plan.reasons)
+    return replace(plan, steps=()) if policy is Policy.FULL else plan
+
+
+def _refused(reasons: Sequence[Reason]) -> UnsupportedSQLError:
+    first = reasons[0]
+    code = ReasonCode(first.code)
+    message = first.message
+    if code is ReasonCode.WINDOW_WITHOUT_PARTITION:
+        message = WINDOW_MESSAGE
+    detail = "; ".join(str(reason) for reason in reasons)
+    hint = 'allow full refreshes with policy="auto"'
+    feature = feature_of(code, _word_at(first))
+    return UnsupportedSQLError(
+        feature, message, detail=detail, hint=hint, where=first.where, reasons=reasons
+    )
+
+
+def _word_at(reason: Reason) -> str | None:
+    where = reason.where
+    if where is None or where.source is None:
+        return None
+    line = where.source.splitlines()[where.line - 1 : where.line]
+    found = _WORD.match(line[0], where.column - 1) if line else None
+    return found.group() if found else None
+
+
+def _used(found: Iterable[Source], plan: RefreshPlan) -> tuple[Source, ...]:
+    """The sources with the columns that the plan reads; all of them when it has no algebra."""
+    read: dict[str, dict[str, None]] = {}
+    for root in (plan.build, *(step.node for step in plan.steps)):
+        for node in walk(root):
+            if isinstance(node, Scan):
+                read.setdefault(node.table, {}).update(dict.fromkeys(s for _, s in node.pairs))
+    return tuple(
+        replace(s, columns=tuple(pair for pair in s.columns if pair[0] in read[s.key]))
+        if s.key in read
+        else s
+        for s in found
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Program:
+    plan: RefreshPlan
+    lowered: Lowered
+    types: Types
+    sources: tuple[Source, ...]
+    place: Place
+    naming: Naming
+    policy: Policy
+
+    @property
+    def falls_back(self) -> bool:
+        return self.policy is not Policy.STRICT
+
+    def view(self) -> MaterializedView:
+        """The finished program."""
+        table = ident(self.place.catalog, self.place.schema, self.naming.mv_table())
+        storage = storage_of(self.plan, self.types, self.naming, table)
+        cursors = self._cursors()
+        writer = Writer(self.plan, storage, self.sources, cursors.view, self.falls_back)
+        return MaterializedView(
+            view_sql=self.lowered.sql,
+            create_cursors_table=cursors.create(),
+            create_mv=self._create(cursors, writer),
+            initialize_cursors=cursors.initialize(),
+            maintain=self._maintain(cursors, writer),
+            base_tables={s.written.split("\0")[0]: s.catalog for s in self.sources},
+            features=set(self.lowered.features),
+            query_mv=writer.query(),
+            strategy=str(self.plan.strategy) if self.plan.steps else "full_refresh",
+            fallback_reason="; ".join(str(reason) for reason in self.plan.reasons) or None,
+            name=cursors.view,
+            definition=cursors.definition,
+            sources=tuple(source.key for source in self.sources),
+            notes=self.plan.notes,
+        )
+
+    def _cursors(self) -> Cursors:
+        parts = [self.lowered.sql, self.plan.fingerprint, *(s.key for s in self.sources)]
+        definition = blake2b("\x1f".join(parts).encode(), digest_size=16).hexdigest()
+        return Cursors(
+            self.place.catalog,
+            self.place.schema,
+            self.naming.cursors_table(),
+            self.naming.mv_table(),
+            definition,
+            self.sources,
+        )
+
+    def _create(self, cursors: Cursors, writer: Writer) -> str:
+        """What is read is captured in one statement, then read, then handed to the cursors."""
+        points = ",\n".join(f"  {literal(s.field)}: {_point(s)}" for s in self.sources)
+        captured = assign("grebe_read", f"SELECT {{\n{points}\n}}")
+        pins = ", ".join(
+            f"{literal(s.field)}: {s.value('grebe_read')}.snapshot" for s in self.sources
+        )
+        return ";\n".join(
+            [
+                captured,
+                assign("grebe_pins", f"SELECT {{{pins}}}"),
+                writer.create("grebe_pins"),
+                f"SET VARIABLE {cursors.created} = {variable('grebe_read')}",
+            ]
+        )
+
+    def _maintain(self, cursors: Cursors, writer: Writer) -> list[str]:
+        window = Window(
+            cursors, self.naming.mv_table(), self.falls_back, always_full=not self.plan.steps
+        )
+        body = window.statements()
+        if self.plan.steps:
+            body += deltas(self.sources)
+        body += writer.statements()
+        body += cursors.move()
+        return ["BEGIN", *body, *kept_relations(body), "COMMIT"]
+
+
+def _point(source: Source) -> str:
+    """What identifies the state of a source that is read now."""
+    newest = f"SELECT MAX(snapshot_id) FROM ducklake_snapshots({literal(source.catalog)})"
+    return (
+        f"(SELECT {{'snapshot': ({newest}), 'identity': point.identity,"
+        f" 'columns': point.columns}} FROM (SELECT (\n{described(source)}\n) AS point))"
+    )

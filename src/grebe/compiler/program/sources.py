@@ -1,0 +1,114 @@
+"""The sources of a program: which table a written name means, and how its states are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from grebe.compiler.program.text import ident, literal, variable
+
+Schemas = Mapping[str, Mapping[str, str]]
+"""Column types by table, as the caller writes the tables' names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A DuckLake table that a view reads."""
+
+    catalog: str
+    schema: str
+    table: str
+    written: str
+    columns: tuple[tuple[str, str | None], ...] = ()
+    number: int = 0
+    """The place among the view's sources; names its variables and kept relations."""
+
+    @property
+    def key(self) -> str:
+        """The name by which scans know the table."""
+        return f"{self.catalog}.{self.schema}.{self.table}"
+
+    @property
+    def sql(self) -> str:
+        """The table as SQL text."""
+        return ident(self.catalog, self.schema, self.table)
+
+    @property
+    def field(self) -> str:
+        """The field of a variable that belongs to this source."""
+        return f"s{self.number}"
+
+    def value(self, name: str) -> str:
+        """The source's own value in a variable."""
+        return f"{variable(name)}.{self.field}"
+
+    def at(self, pins: str) -> str:
+        """The table at the version that a variable holds."""
+        return f"{self.sql} AT (VERSION => {self.value(pins)})"
+
+    def changes(self, function: str, after: str, upto: str) -> str:
+        """The call of a change-feed function for a window; its bounds must exist, also if empty."""
+        names = ", ".join(literal(part) for part in (self.catalog, self.schema, self.table))
+        start = f"LEAST({self.value(after)} + 1, {self.value(upto)})"
+        return f"{function}({names}, {start}, {self.value(upto)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the view lives, which is also where its sources are unless said otherwise."""
+
+    catalog: str
+    schema: str
+
+
+Options = Mapping[str, Mapping[str, str]]
+
+
+def checked_options(sources: Options | None) -> Options:
+    """The caller's table options with their fields checked.
+
+    Raises:
+        ValueError: a field other than catalog and schema.
+    """
+    for table, fields in (sources or {}).items():
+        unknown = sorted(set(fields) - {"catalog", "schema"})
+        if unknown:
+            raise ValueError(f'unknown field "{unknown[0]}" in sources["{table}"]')
+    return sources or {}
+
+
+def located(parts: Sequence[str], place: Place, options: Options) -> Source:
+    """The table that a written name means.
+
+    A bare name follows the options; a qualified one means what it says.
+    """
+    written = ".".join(parts)
+    if len(parts) > 1:
+        return _qualified(parts, place, options, written)
+    named = {table.lower(): fields for table, fields in options.items()}
+    fields = named.get(parts[0].lower())
+    if fields is None:
+        return Source(place.catalog, place.schema, parts[0], written)
+    catalog = fields.get("catalog", place.catalog)
+    return Source(catalog, fields.get("schema", "main"), parts[0], written)
+
+
+def _qualified(parts: Sequence[str], place: Place, options: Options, written: str) -> Source:
+    if len(parts) > 2:
+        return Source(parts[0], ".".join(parts[1:-1]), parts[-1], written)
+    catalogs = {place.catalog, *(fields.get("catalog", "") for fields in options.values())}
+    if parts[0].lower() in {catalog.lower() for catalog in catalogs}:
+        return Source(parts[0], "main", parts[1], written)
+    return Source(place.catalog, parts[0], parts[1], written)
+
+
+def check_used(options: Options, used: Sequence[Source]) -> None:
+    """Every key of the options names a table of the view.
+
+    Raises:
+        ValueError: a key that the view does not use.
+    """
+    known = {source.written.lower() for source in used}
+    for table in options:
+        if table.lower() not in known:
+            raise ValueError(f'sources["{table}"] is not a table of the view')

@@ -1,0 +1,213 @@
+"""The storage table: the view's own columns under their public names, and hidden ones beside them.
+
+DuckLake keeps values in Parquet, where a HUGEINT becomes a DOUBLE and an INTERVAL loses its
+microseconds. What is known to be a HUGEINT is stored as DECIMAL(38,0) and cast back on read; a
+computed value of unknown type is written only if it survives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from grebe.compiler.bounds import origin
+from grebe.compiler.nodes import Aggregate, Filter, Node, OuterJoin, Project, Stored, TopK
+from grebe.compiler.plan import RefreshPlan
+from grebe.compiler.program.naming import Naming
+from grebe.compiler.program.text import ident, literal
+from grebe.compiler.scalar import Scalar, column, substitute
+from grebe.compiler.types import Types
+from grebe.compiler.write.groups import COUNT
+from grebe.compiler.write.rows import CHECKSUM
+from grebe.errors import UnsupportedSQLError
+
+_PURPOSES = {COUNT: "count", CHECKSUM: "check"}
+_EXACT = 9007199254740992
+"""The integers up to 2^53 are the same as DOUBLE."""
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """The columns of the table: what each is called, and the value that is written to it."""
+
+    table: str
+    kept: tuple[tuple[str, str], ...]
+    """(internal column, column of the table) of everything that the plan stores."""
+    written: tuple[tuple[str, str], ...]
+    """(column of the table, SQL over the internal columns), public columns first."""
+    wide: frozenset[str]
+    """Internal columns that are stored as DECIMAL(38,0) in the place of HUGEINT."""
+
+    def select(self) -> str:
+        """The stored rows under their internal names."""
+        items = ", ".join(self._item(*pair) for pair in self.kept)
+        return f"SELECT {items} FROM {self.table}"
+
+    def _item(self, internal: str, name: str) -> str:
+        value = ident(name)
+        if internal in self.wide:
+            value = f"CAST({value} AS HUGEINT)"
+        return value if value == ident(internal) else f"{value} AS {ident(internal)}"
+
+    def values(self) -> str:
+        """The values to write, over rows with internal names."""
+        return ", ".join(f"{sql} AS {ident(name)}" for name, sql in self.written)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the table in order."""
+        return tuple(name for name, _ in self.written)
+
+
+def storage_of(plan: RefreshPlan, types: Types, naming: Naming, table: str) -> Storage:
+    """The layout of the table for a plan."""
+    shown = {public: _per_row(plan.public, internal) for internal, public in plan.outputs}
+    names = _table_names(plan, shown, naming)
+    wide = frozenset(name for name in plan.shape.columns if _is_wide(plan, name, types))
+    kept = tuple((internal, names[internal]) for internal in plan.shape.columns)
+    taken = {public: internal for internal, public in names.items()}
+    written: list[tuple[str, str]] = []
+    for public, value in shown.items():
+        internal = taken.pop(public, None)
+        if internal is not None:
+            written.append((public, _stored(plan, internal, wide, types)))
+        elif value is not None:
+            written.append((public, _computed(value, wide)))
+    written += [(name, _stored(plan, internal, wide, types)) for name, internal in taken.items()]
+    return Storage(table, kept, tuple(written), wide)
+
+
+def _per_row(node: Node, name: str) -> Scalar | None:
+    """A public column as an expression over the stored columns of one row."""
+    match node:
+        case Stored():
+            return column(name)
+        case Project():
+            item = dict(node.outputs)[name]
+            below = {used: _per_row(node.input, used) for used in item.columns}
+            found = {used: value for used, value in below.items() if value is not None}
+            return substitute(item, found) if len(found) == len(below) else None
+        case Filter() | TopK():
+            return _per_row(node.input, name)
+        case OuterJoin():
+            return _per_row(node.right, name) if name in node.right.columns else None
+    return None
+
+
+def _table_names(
+    plan: RefreshPlan, shown: Mapping[str, Scalar | None], naming: Naming
+) -> dict[str, str]:
+    """What each internal column is called in the table."""
+    names: dict[str, str] = {}
+    for public, value in shown.items():
+        internal = value.column if value is not None else None
+        if internal is not None and internal not in names:
+            names[internal] = public
+    publics = {public.lower() for public in shown}
+    if "rowid" in publics:
+        raise UnsupportedSQLError("reserved_name", 'an output cannot be called "rowid"')
+    used = set(publics)
+    for internal in plan.shape.columns:
+        if internal not in names:
+            names[internal] = _hidden_name(internal, naming, publics, used)
+    return names
+
+
+def _hidden_name(internal: str, naming: Naming, publics: set[str], used: set[str]) -> str:
+    purpose = _purpose(internal)
+    name, number = naming.aux_column(purpose), 1
+    while name.lower() in used - publics:
+        number += 1
+        name = naming.aux_column(f"{purpose}_{number}")
+    if name.lower() in publics:
+        message = f'the output "{name}" has the name of a hidden column'
+        hint = "rename the output, or override Naming.aux_column"
+        raise UnsupportedSQLError("reserved_name", message, hint=hint)
+    used.add(name.lower())
+    return name
+
+
+def _purpose(internal: str) -> str:
+    if internal in _PURPOSES:
+        return _PURPOSES[internal]
+    if internal.startswith("__grebe_"):
+        return {"n": "count", "s": "sum"}.get(internal.rpartition("_")[2], "state")
+    return f"key_{internal}"
+
+
+def _call(plan: RefreshPlan, name: str) -> Scalar | None:
+    """The aggregate call that a stored column holds."""
+    node: Node = plan.shape.node
+    while isinstance(node, (Project, Filter)):
+        if isinstance(node, Project):
+            item = dict(node.outputs).get(name)
+            if item is None or item.column is None:
+                return None
+            name = item.column
+        node = node.input
+    return dict(node.calls).get(name) if isinstance(node, Aggregate) else None
+
+
+def _is_wide(plan: RefreshPlan, name: str, types: Types) -> bool:
+    call = _call(plan, name)
+    if call is None or types.dialect != "duckdb":
+        return False
+    tree = call.ast
+    if isinstance(tree, exp.Cast):
+        return bool(tree.to.is_type("int128"))
+    if isinstance(tree, exp.Sum):
+        exact = types.exact(Scalar.of(tree.this.copy()))
+        return exact is not None and exact.integer
+    return False
+
+
+def _stored(plan: RefreshPlan, name: str, wide: frozenset[str], types: Types) -> str:
+    value = ident(name)
+    if name in wide:
+        return f"CAST({value} AS DECIMAL(38, 0))"
+    return value if types.dialect != "duckdb" or _is_faithful(plan, name) else _guarded(value)
+
+
+def _is_faithful(plan: RefreshPlan, name: str) -> bool:
+    """True when the value is a count, a hash, or a copy of a column of a source."""
+    if name.startswith("__grebe_"):
+        return True
+    call = _call(plan, name)
+    if call is not None:
+        return isinstance(call.ast, exp.Count)
+    node: Node = plan.shape.node
+    while isinstance(node, (Project, Filter)):
+        if isinstance(node, Project):
+            found = dict(node.outputs).get(name)
+            if found is None or found.column is None:
+                return False
+            name = found.column
+        node = node.input
+    below = node.input if isinstance(node, Aggregate) else node
+    return origin(below, name) is not None
+
+
+def _computed(value: Scalar, wide: frozenset[str]) -> str:
+    text = value.ast.sql("duckdb", comments=False)
+    tree = value.ast
+    if isinstance(tree, exp.Case) and not tree.args.get("default") and len(tree.args["ifs"]) == 1:
+        result = tree.args["ifs"][0].args["true"]
+        if isinstance(result, exp.Column) and result.name in wide:
+            return f"CAST({text} AS DECIMAL(38, 0))"
+    return _guarded(text)
+
+
+def _guarded(value: str) -> str:
+    """The value, or an error when DuckLake would store another one."""
+    kind = f"typeof({value})"
+    number = f"TRY_CAST(CAST({value} AS VARCHAR) AS HUGEINT)"
+    large = f"COALESCE({number} NOT BETWEEN -{_EXACT} AND {_EXACT}, {value} IS NOT NULL)"
+    micro = f"CAST({value} AS VARCHAR) SIMILAR TO '.*\\.[0-9]{{3}}[0-9]*[1-9][0-9]*'"
+    message = literal("a value would change its digits in DuckLake's files: cast it to DECIMAL")
+    return (
+        f"CASE WHEN {kind} LIKE '%HUGEINT%' AND {large} THEN error({message})"
+        f" WHEN {kind} = 'INTERVAL' AND {micro} THEN error({message})"
+        f" ELSE {value} END"
+    )

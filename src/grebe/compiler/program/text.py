@@ -1,0 +1,63 @@
+"""SQL text for DuckDB: names, literals, variables and checks, all quoted in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def ident(*parts: str) -> str:
+    """A quoted, dotted name.
+
+    >>> ident("dl", "main", 'an "odd" name')
+    '"dl"."main"."an ""odd"" name"'
+    """
+    return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
+
+
+def literal(value: str) -> str:
+    """A string literal.
+
+    >>> literal("it's")
+    "'it''s'"
+    """
+    return "'" + value.replace("'", "''") + "'"
+
+
+def listed(names: Iterable[str]) -> str:
+    """Quoted names, separated by commas."""
+    return ", ".join(ident(name) for name in names)
+
+
+def variable(name: str) -> str:
+    """The value of a session variable."""
+    return f"getvariable({literal(name)})"
+
+
+def assign(name: str, query: str) -> str:
+    """The statement that keeps the one value of a query in a session variable."""
+    return f"SET VARIABLE {name} = (\n{query}\n)"
+
+
+def require_none(query: str, message: str) -> str:
+    """The statement that raises when a query gives any row."""
+    return assign(
+        "grebe_checked",
+        f"SELECT CASE WHEN COUNT(*) > 0 THEN error({literal(message)}) ELSE TRUE END FROM (\n"
+        f"{query}\n) AS wrong",
+    )
+
+
+def keep(name: str, query: str) -> str:
+    """The statement that keeps the rows of a query until the end of the transaction."""
+    return f"CREATE OR REPLACE TEMP TABLE {temporary(name)} AS\n{query}"
+
+
+def temporary(name: str) -> str:
+    """The name of a kept relation."""
+    return ident("temp", "main", f"grebe_{name}")
+
+
+def same(left: str, right: str, names: Iterable[str]) -> str:
+    """Null-safe equality of some columns of two relations; TRUE without any."""
+    tests = [f"{ident(left, name)} IS NOT DISTINCT FROM {ident(right, name)}" for name in names]
+    return " AND ".join(tests) or "TRUE"

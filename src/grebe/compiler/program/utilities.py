@@ -1,0 +1,204 @@
+"""What may be expired and what is waiting, as SQL that runs as it is.
+
+A function over a catalog takes no column as its argument, so no single query can go from cursor
+rows to their catalogs. `pending_maintenance_sql` therefore lets SQL write the SQL: it enumerates
+the sources into session variables, and `query()` runs them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from grebe.compiler.program.naming import Naming
+from grebe.compiler.program.text import assign, ident, literal, variable
+from grebe.compiler.program.window import MAINTENANCE
+
+Catalog = str | tuple[str, str]
+"""A catalog whose cursors are in the schema `main`, or a catalog and a schema."""
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotSafety:
+    """Up to where the snapshots of a source catalog may be expired."""
+
+    source_catalog: str
+    min_required_snapshot: int
+    """The oldest snapshot that some view still needs."""
+    latest_snapshot: int
+
+    @property
+    def safe_to_expire_before(self) -> int:
+        """Snapshots below this one may go."""
+        return self.min_required_snapshot
+
+    @staticmethod
+    def of(row: Sequence[object]) -> SnapshotSafety:
+        """The object of one row of the report."""
+        catalog, needed, latest = row
+        return SnapshotSafety(str(catalog), int(str(needed)), int(str(latest)))
+
+
+@dataclass(frozen=True, slots=True)
+class PendingMaintenance:
+    """What a view has not yet seen of one source."""
+
+    mv_catalog: str
+    mv_name: str
+    source_catalog: str
+    source_table: str
+    pending_changes: int | None
+    """Change rows in the feed; None when the feed no longer reaches back to the cursor."""
+    pending_snapshots: int | None
+
+    @property
+    def reason(self) -> str | None:
+        """Why the counts are unknown, if they are."""
+        return None if self.pending_changes is not None else "range_expired"
+
+    @staticmethod
+    def of(row: Sequence[object]) -> PendingMaintenance:
+        """The object of one row of the report."""
+        mv_catalog, mv_name, source_catalog, source_table, changes, snapshots = row
+        return PendingMaintenance(
+            str(mv_catalog),
+            str(mv_name),
+            str(source_catalog),
+            str(source_table),
+            None if changes is None else int(str(changes)),
+            None if snapshots is None else int(str(snapshots)),
+        )
+
+
+def safe_to_expire_sql(
+    mv_catalogs: Iterable[Catalog],
+    source_catalogs: Iterable[str],
+    naming: Naming | None = None,
+) -> str:
+    """A query for (source_catalog, min_required_snapshot, latest_snapshot) per source catalog.
+
+    A source that no view reads needs nothing but its latest snapshot.
+    """
+    heads = [
+        f"SELECT {literal(name)} AS source_catalog, MAX(snapshot_id) AS latest_snapshot"
+        f" FROM ducklake_snapshots({literal(name)})"
+        for name in dict.fromkeys(source_catalogs)
+    ]
+    nothing = "SELECT '' AS source_catalog, 0::BIGINT AS latest_snapshot WHERE FALSE"
+    return (
+        f"WITH cursors AS (\n{_cursors(mv_catalogs, naming)}\n),\n"
+        f"heads AS (\n{_stacked(heads) or nothing}\n)\n"
+        "SELECT heads.source_catalog,"
+        " LEAST(COALESCE(MIN(cursors.last_snapshot), heads.latest_snapshot),"
+        " heads.latest_snapshot) AS min_required_snapshot, heads.latest_snapshot\n"
+        "FROM heads LEFT JOIN cursors ON cursors.source_catalog = heads.source_catalog\n"
+        "GROUP BY heads.source_catalog, heads.latest_snapshot ORDER BY heads.source_catalog"
+    )
+
+
+def pending_maintenance_sql(mv_catalogs: Iterable[Catalog], naming: Naming | None = None) -> str:
+    """Statements whose last one gives a row per view and source.
+
+    The columns are mv_catalog, mv_name, source_catalog, source_table, pending_changes and
+    pending_snapshots; both counts are NULL when the feed no longer reaches back to the cursor.
+    """
+    cursors = _cursors(mv_catalogs, naming)
+    history = _each_catalog(
+        "SELECT %s AS catalog, snapshot_id, changes FROM ducklake_snapshots(%s)",
+        "SELECT '' AS catalog, 0::BIGINT AS snapshot_id, MAP {'': ['']} AS changes WHERE FALSE",
+    )
+    tables = _each_catalog(
+        "SELECT %s AS catalog, table_name, CAST(table_id AS VARCHAR) AS id"
+        " FROM ducklake_table_info(%s)",
+        "SELECT '' AS catalog, '' AS table_name, '' AS id WHERE FALSE",
+    )
+    return ";\n".join(
+        [
+            assign("grebe_pending_history", f"{history} FROM (\n{cursors}\n) AS cursors"),
+            assign("grebe_pending_tables", f"{tables} FROM (\n{cursors}\n) AS cursors"),
+            assign("grebe_pending", _pending(cursors)),
+            f"SELECT * FROM query({variable('grebe_pending')})",
+        ]
+    )
+
+
+def _cursors(catalogs: Iterable[Catalog], naming: Naming | None) -> str:
+    table = (naming or Naming()).cursors_table()
+    places = dict.fromkeys((c, "main") if isinstance(c, str) else c for c in catalogs)
+    columns = "mv_name, source_catalog, source_schema, source_table, last_snapshot"
+    parts = [
+        f"SELECT {literal(catalog)} AS mv_catalog, {columns} FROM {ident(catalog, schema, table)}"
+        for catalog, schema in places
+    ]
+    nothing = (
+        "SELECT '' AS mv_catalog, '' AS mv_name, '' AS source_catalog, '' AS source_schema,"
+        " '' AS source_table, 0::BIGINT AS last_snapshot WHERE FALSE"
+    )
+    return _stacked(parts) or nothing
+
+
+def _stacked(parts: Sequence[str]) -> str:
+    return "\nUNION ALL\n".join(parts)
+
+
+def _quoted(value: str) -> str:
+    """SQL that gives a value as a string literal inside generated SQL."""
+    return f"('''' || replace({value}, '''', '''''') || '''')"
+
+
+def _each_catalog(template: str, nothing: str) -> str:
+    """A query for the text that stacks a template over every source catalog."""
+    one = " || ".join(
+        literal(part) if place % 2 == 0 else _quoted("source_catalog")
+        for place, part in enumerate(_split(template))
+    )
+    return f"SELECT COALESCE(string_agg(DISTINCT {one}, ' UNION ALL '), {literal(nothing)})"
+
+
+def _split(template: str) -> list[str]:
+    """The text around every placeholder, with an entry for the placeholder itself."""
+    found: list[str] = []
+    for part in template.split("%s"):
+        found += [part, ""]
+    return found[:-1]
+
+
+def _pending(cursors: str) -> str:
+    kinds = ", ".join(literal(kind) for kind in MAINTENANCE)
+    names = " || ".join(
+        f"{_quoted(name)} || ' AS {name}, '"
+        for name in ("mv_catalog", "mv_name", "source_catalog", "source_table")
+    )
+    feed = (
+        "'(SELECT COUNT(*) FROM ducklake_table_changes(' || "
+        f"{_quoted('source_catalog')} || ', ' || {_quoted('source_schema')} || ', ' || "
+        f"{_quoted('source_table')} || ', ' || (last_snapshot + 1) || ', ' || head"
+        " || ') WHERE list_contains(' || CAST(waiting AS VARCHAR) || ', snapshot_id))'"
+    )
+    counts = (
+        f"CASE WHEN NOT alive THEN 'NULL::BIGINT AS pending_changes, NULL::BIGINT'"
+        f" WHEN len(waiting) = 0 THEN '0::BIGINT AS pending_changes, 0::BIGINT'"
+        f" ELSE {feed} || ' AS pending_changes, ' || len(waiting) || '::BIGINT' END"
+    )
+    nothing = (
+        "SELECT '' AS mv_catalog, '' AS mv_name, '' AS source_catalog, '' AS source_table,"
+        " 0::BIGINT AS pending_changes, 0::BIGINT AS pending_snapshots WHERE FALSE"
+    )
+    return (
+        f"WITH cursors AS (\n{cursors}\n),\n"
+        f"history AS (SELECT * FROM query({variable('grebe_pending_history')})),\n"
+        f"tables AS (SELECT * FROM query({variable('grebe_pending_tables')})),\n"
+        "seen AS (SELECT cursors.*,\n"
+        "  (SELECT MAX(snapshot_id) FROM history WHERE catalog = source_catalog) AS head,\n"
+        "  EXISTS (SELECT 1 FROM history WHERE catalog = source_catalog"
+        " AND snapshot_id = last_snapshot) AS alive,\n"
+        "  COALESCE((SELECT list(snapshot_id ORDER BY snapshot_id) FROM history"
+        " WHERE catalog = source_catalog AND snapshot_id > last_snapshot\n"
+        "    AND list_has_any(flatten(map_values(changes)), (SELECT list(id) FROM tables"
+        " WHERE catalog = source_catalog AND lower(table_name) = lower(source_table)))\n"
+        f"    AND NOT list_has_any(map_keys(changes), [{kinds}])), []) AS waiting\n"
+        "  FROM cursors)\n"
+        f"SELECT COALESCE(string_agg('SELECT ' || {names} || {counts}"
+        " || ' AS pending_snapshots', ' UNION ALL ' ORDER BY mv_catalog, mv_name,"
+        f" source_catalog, source_table), {literal(nothing)}) FROM seen"
+    )

@@ -1,0 +1,42 @@
+"""A definition without an algebra: its own text, with every base table pinned where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from sqlglot import exp
+
+from grebe.compiler.parse import parse
+from grebe.compiler.program.columns import names_cte
+from grebe.errors import InternalError
+
+Pinned = Callable[[tuple[str, ...]], str]
+"""The text that reads a base table, given its name as it was written."""
+
+
+def pinned_text(sql: str, dialect: str, read: Pinned) -> str:
+    """The query with every base table replaced by what reads it at its version."""
+    tree = parse(sql, dialect)
+    for table in list(base_tables(tree)):
+        table.replace(_subquery(table, dialect, read))
+    if not all(table.args.get("when") for table in base_tables(tree)):
+        raise InternalError.broken("a base table is left without its version")
+    return tree.sql(dialect=dialect, comments=False)
+
+
+def base_tables(tree: exp.Expr) -> Iterator[exp.Table]:
+    """The tables of a query that are no common table expressions."""
+    for table in tree.find_all(exp.Table):
+        if isinstance(table.this, exp.Identifier) and not names_cte(table):
+            yield table
+
+
+def _parts(table: exp.Table) -> tuple[str, ...]:
+    return tuple(part.name for part in table.parts)
+
+
+def _subquery(table: exp.Table, dialect: str, read: Pinned) -> exp.Expr:
+    inner: exp.Expr = exp.maybe_parse(f"SELECT * FROM {read(_parts(table))}", dialect=dialect)
+    alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(table.name))
+    joins = table.args.get("joins")
+    return exp.Subquery(this=inner, alias=alias.copy(), joins=joins)
