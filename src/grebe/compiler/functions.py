@@ -85,7 +85,7 @@ _NESTED: Final = _words("""
     JSONExtract JSONExtractArray JSONExtractScalar JSONFormat JSONKeys JSONObject JSONType
     JSONValueArray ParseJSON JSONPath JSONPathRoot JSONPathKey JSONPathSubscript JSONPathWildcard
     JSONPathSlice JSONPathRecursive JSONPathUnion JSONPathSelector JSONPathScript JSONPathFilter
-    JSONKeyValue JSONCast CheckJson JSONBool
+    JSONKeyValue JSONCast Exists CheckJson JSONBool
 """)
 
 _RANKING: Final = _words("""
@@ -165,7 +165,11 @@ _PLAIN_NAMES: Final[dict[str, frozenset[str]]] = {
         date timestamp decimal tinyint smallint binary to_timestamp_tz raise_error nchar
     """),
     "duckdb": _words("""
-        add alias array_append array_cat array_concat array_contains array_distance array_extract
+        add alias array_aggr array_aggregate array_append array_apply
+        array_cosine_distance array_cosine_similarity array_cross_product array_dot_product
+        array_grade_up array_inner_product array_reduce array_select cardinality
+        damerau_levenshtein date_sub format_bytes from_binary make_timestamp_ms make_timestamp_ns
+        struct_contains struct_has struct_indexof struct_keys struct_position struct_values array_cat array_concat array_contains array_distance array_extract
         array_has array_has_all array_has_any array_indexof array_length array_pop_back
         array_pop_front array_position array_prepend array_push_back array_push_front array_resize
         array_reverse array_slice array_to_string array_transform array_unique array_value
@@ -294,11 +298,11 @@ _AGGREGATE_NAMES: Final[dict[str, AggregateKind]] = {
     "arbitrary": AggregateKind.ANY, "mode": AggregateKind.ANY,
 }  # fmt: skip
 
-_WRAPPERS: Final = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
+_WRAPPERS: Final = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls, exp.ArraySort)
 
 
 def aggregate_kind(tree: exp.Expr) -> AggregateKind | None:
-    """The kind of an aggregate call, looking through FILTER, WITHIN GROUP and IGNORE NULLS."""
+    """The kind of an aggregate call, looking through FILTER, WITHIN GROUP and a sort of its array."""
     call = unwrapped(tree)
     if isinstance(call, exp.Anonymous):
         return _AGGREGATE_NAMES.get(call.name.lower())
@@ -306,7 +310,7 @@ def aggregate_kind(tree: exp.Expr) -> AggregateKind | None:
 
 
 def unwrapped(tree: exp.Expr) -> exp.Expr:
-    """The call inside FILTER, WITHIN GROUP and IGNORE NULLS."""
+    """The call inside FILTER, WITHIN GROUP, IGNORE NULLS and a sort of its array."""
     call = tree
     while isinstance(call, _WRAPPERS) and isinstance(call.this, exp.Expr):
         call = call.this
@@ -339,6 +343,8 @@ def refusal(tree: exp.Expr, dialect: str) -> Refusal | None:
             return Refusal(known.code, f"{function_name(tree)}() {known.trouble}")
     if isinstance(tree, exp.Collate):
         return Refusal(ReasonCode.COLLATION, "a collation makes different texts equal")
+    if isinstance(tree, exp.Decode) and dialect == "duckdb" and tree.args.get("charset"):
+        return Refusal(ReasonCode.UNSUPPORTED_EXPRESSION, "decode() with a mode has no rule")
     if type(tree).__name__ in _ALLOWED or aggregate_kind(tree) is not None:
         return None
     if isinstance(tree, exp.Anonymous) and tree.name.lower() in _PLAIN_NAMES[dialect]:
@@ -385,7 +391,7 @@ _TOTAL: Final = _words("""
     Nvl2 Nanvl IsNan IsInf IsNullValue EqualNull Greatest Least TryCast Try Lower Upper Trim Concat
     ConcatWs DPipe Length ByteLength BitLength StartsWith EndsWith Contains Reverse Initcap Ascii
     Left Right Substring Replace Translate StrPosition Pad Repeat Tuple Star Struct PropertyEQ Array
-    Dot StructExtract Year Month Day Quarter DayOfMonth DayOfWeek DayOfYear WeekOfYear
+    Dot StructExtract ArraySort Year Month Day Quarter DayOfMonth DayOfWeek DayOfYear WeekOfYear
     DateTrunc TimestampTrunc Extract Interval IntervalSpan MD5 SHA SHA2 Soundex Hex Typeof
     Ceil Floor Sign Sqrt Cbrt Sin Cos Tan Asin Acos Atan Atan2 Degrees Radians Exp Ln
     SafeDivide SafeAdd SafeMultiply SafeSubtract ArraySize ArrayContains ArrayDistinct MapKeys

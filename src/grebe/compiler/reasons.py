@@ -182,3 +182,32 @@ def feature_of(code: ReasonCode, name: str | None = None) -> str:
 def always_refused(code: str) -> bool:
     """True when not even a full refresh gives a faithful result."""
     return code in set(ReasonCode) and DESCRIPTIONS[ReasonCode(code)].always_refused
+
+
+def reference() -> str:
+    """The documentation of all codes as Markdown: `docs/reference/reasons.md` is this text."""
+    lines = [
+        "# Reasons",
+        "",
+        "Why a view's query is not maintained incrementally. Every reason is reported with its place",
+        "in the query; all reasons of one query are reported, not only the first. Under the policy",
+        "`auto` such a view is recomputed in full, under `strict` and `incremental` it is refused.",
+        "The reasons marked *always refused* stop every policy: not even a recomputation would give",
+        "a result that can be relied on.",
+        "",
+        "`feature` is the code of `UnsupportedSQLError.feature`; `aggregate:<name>` carries the name",
+        "of the aggregate.",
+        "",
+        "| code | feature | always refused |",
+        "|---|---|---|",
+    ]
+    for code, item in DESCRIPTIONS.items():
+        refused = "yes" if item.always_refused else ""
+        lines.append(f"| [`{code.value}`](#{code.value}) | `{_feature_text(item)}` | {refused} |")
+    for code, item in DESCRIPTIONS.items():
+        lines += ["", f"## {code.value}", "", item.text, "", f"Instead: {item.instead}."]
+    return "\n".join(lines) + "\n"
+
+
+def _feature_text(item: Description) -> str:
+    return "aggregate:<name>" if item.feature == "aggregate" else item.feature

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from sqlglot import exp
+from sqlglot import ErrorLevel, exp
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,7 +27,7 @@ class Scalar:
         if isinstance(ast, exp.Column) and ast.this.args.get("quoted") and len(ast.parts) == 1:
             return Scalar(ast, _quoted(ast.name), frozenset((ast.name,)))
         columns = frozenset(column.name for column in ast.find_all(exp.Column))
-        return Scalar(ast, ast.sql(comments=False), columns)
+        return Scalar(ast, ast.sql(comments=False, unsupported_level=ErrorLevel.IGNORE), columns)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Scalar) and self.text == other.text

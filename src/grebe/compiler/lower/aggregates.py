@@ -20,10 +20,13 @@ _SKIPS_NULLS = frozenset(
 )
 
 
+_ARRAYS = (exp.ArrayAgg, exp.ArrayUniqueAgg)
+
+
 def normal_call(context: Context, tree: exp.Expr) -> exp.Expr:
     """The call in the one form that the rules know; reasons are remembered."""
     kind = aggregate_kind(tree)
-    call = _filtered(tree, kind)
+    call = _with_separator(context, _filtered(tree, kind))
     name = function_name(unwrapped(call))
     context.features.add(_feature(unwrapped(call), name))
     if kind is AggregateKind.APPROX:
@@ -33,8 +36,19 @@ def normal_call(context: Context, tree: exp.Expr) -> exp.Expr:
         message = f"{name}() takes whichever row comes first"
         context.refuse(ReasonCode.ORDER_DEPENDENT_AGGREGATE, message, tree, expressible=True)
     elif kind is AggregateKind.COLLECTION or _has_order(call):
-        return _ordered(call)
+        return _ordered(context, call)
     return call
+
+
+def _with_separator(context: Context, tree: exp.Expr) -> exp.Expr:
+    """A joined text with its separator written out: the default differs between the dialects."""
+    call = unwrapped(tree)
+    if not isinstance(call, exp.GroupConcat) or call.args.get("separator") is not None:
+        return tree
+    built = tree.copy()
+    separator = "" if context.dialect == "spark" else ","
+    unwrapped(built).set("separator", exp.Literal.string(separator))
+    return built
 
 
 def _feature(call: exp.Expr, name: str) -> str:
@@ -83,8 +97,16 @@ def _has_order(tree: exp.Expr) -> bool:
     return isinstance(call.this, exp.Order)
 
 
-def _ordered(tree: exp.Expr) -> exp.Expr:
+def _sorted(tree: exp.Expr) -> exp.Expr:
+    return exp.ArraySort(this=tree.copy(), nulls_first=exp.true())
+
+
+def _ordered(context: Context, tree: exp.Expr) -> exp.Expr:
     """The call with the value itself as the last sort key: equal values cannot be told apart."""
+    if context.dialect == "spark" and isinstance(unwrapped(tree), _ARRAYS):
+        # Spark has no ORDER BY inside these, and gives them in any order.
+        context.note("arrays of COLLECT_LIST, COLLECT_SET and ARRAY_AGG are sorted")
+        return tree if isinstance(tree, exp.ArraySort) else _sorted(tree)
     built = tree.copy()
     call = unwrapped(built)
     argument = call.this

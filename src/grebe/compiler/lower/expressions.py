@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from grebe.compiler.functions import aggregate_kind, refusal
+from grebe.compiler.functions import aggregate_kind, function_name, refusal
 from grebe.compiler.lower.context import Context
 from grebe.compiler.lower.pending import Kind, Pending
 from grebe.compiler.lower.scope import AmbiguousNameError, Environment, Found, Scope
@@ -85,6 +85,10 @@ class Resolver:
         return None
 
     def checked(self, tree: exp.Expr) -> exp.Expr:
+        problems = tree.error_messages()
+        if problems:
+            name = function_name(tree)
+            self.context.invalid(f'"{name}" is not complete', tree, hint=problems[0])
         found = refusal(tree, self.context.dialect)
         if found is not None:
             expressible = found.code in (ReasonCode.TIME_FUNCTION, ReasonCode.COLLATION)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from grebe.compiler.functions import aggregate_kind, aggregates_in, unwrapped
+from grebe.compiler.functions import aggregate_kind, aggregates_in, function_name, unwrapped
 from grebe.compiler.lower.aggregates import normal_call
 from grebe.compiler.lower.block import Block
 from grebe.compiler.lower.context import Context
@@ -141,10 +141,10 @@ def _wrapped_calls(tree: exp.Expr) -> list[exp.Expr]:
 
 def _hint(call: exp.Expr) -> str:
     inner = unwrapped(call)
-    name = inner.name if isinstance(inner, exp.Anonymous) else inner.key
+    name = function_name(inner)
     argument = inner.this if isinstance(inner.this, exp.Expr) else None
     suffix = f"_{argument.name}" if isinstance(argument, exp.Column) else ""
-    return f"{name.lower()}{suffix}"
+    return f"{name}{suffix}"
 
 
 def has_aggregates(trees: Sequence[exp.Expr]) -> bool:

@@ -16,6 +16,7 @@ from grebe.compiler.lower.simplify import simplified
 from grebe.compiler.nodes import Node, Scan, walk
 from grebe.compiler.parse import normalised, parse, too_deep
 from grebe.compiler.reasons import ReasonCode
+from grebe.errors import InternalError
 from grebe.model import Reason
 
 
@@ -56,6 +57,12 @@ def lower(
         return _lowered(context, tree)
     except RecursionError:
         raise too_deep(sql, file) from None
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise InternalError(
+            f"this query was not understood: {error}",
+            hint="please report this with the view's definition",
+            where=context.where(tree),
+        ) from error
 
 
 def _lowered(context: Context, tree: exp.Query) -> Lowered:

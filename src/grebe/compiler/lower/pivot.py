@@ -49,6 +49,8 @@ def pivoted(
 
 def _pivoted(context: Context, frame: Frame, pivot: exp.Pivot, environment: Environment) -> Frame:
     context.features.add("pivot")
+    if len({own for _, own in frame.star}) < len(frame.star):
+        context.invalid("the columns of a pivoted relation have names of their own", pivot)
     resolver = frame.resolver(context, environment)
     fields = pivot.args.get("fields") or pivot.expressions
     calls = _calls(context, pivot, resolver)
