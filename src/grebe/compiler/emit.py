@@ -108,6 +108,9 @@ class _Writer:
         mark = "`" if self.dialect == "spark" else '"'
         return f"{mark}{name.replace(mark, mark * 2)}{mark}"
 
+    def aliased(self, own: str, name: str) -> str:
+        return self.quote(own) if own == name else f"{self.quote(own)} AS {self.quote(name)}"
+
     def scalar(self, item: Scalar) -> str:
         return _spelled(item.ast, self.dialect).sql(self.dialect, comments=False)
 
@@ -154,7 +157,7 @@ class _Writer:
         return self.stack((node.left, node.right), node.names, _SET_WORDS[node.kind])
 
     def scan(self, node: Scan) -> str:
-        items = [f"{self.quote(source)} AS {self.quote(name)}" for name, source in node.pairs]
+        items = [self.aliased(source, name) for name, source in node.pairs]
         if node.at is At.DELTA:
             items.append(self.quote(WEIGHT))
         return f"SELECT {', '.join(items)} FROM {self.names(node)}"
@@ -249,10 +252,7 @@ class _Writer:
         parts = []
         for branch in branches:
             pairs = zip(branch.columns, names, strict=True)
-            items = ", ".join(
-                self.quote(name) if own == name else f"{self.quote(own)} AS {self.quote(name)}"
-                for own, name in pairs
-            )
+            items = ", ".join(self.aliased(own, name) for own, name in pairs)
             parts.append(f"SELECT {items} FROM {self.relation(branch)}")
         return f"\n{word}\n".join(parts)
 

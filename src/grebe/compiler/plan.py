@@ -13,6 +13,7 @@ from hashlib import blake2b
 from grebe.compiler.bounds import Bounds, Parameter, filled, parameters
 from grebe.compiler.nodes import Empty, Named, Node
 from grebe.compiler.prune import pruned
+from grebe.compiler.types import Types
 from grebe.model import Reason
 
 LAYOUT = 1
@@ -106,7 +107,7 @@ class DeltaFacts:
 class RefreshPlan:
     """Everything that refreshing a view takes, apart from versions."""
 
-    dialect: str
+    types: Types
     definition: Node
     outputs: tuple[tuple[str, str], ...]
     """(internal column, public name) in the order of the SELECT list."""
@@ -123,6 +124,11 @@ class RefreshPlan:
     reasons: tuple[Reason, ...] = ()
     notes: tuple[str, ...] = ()
     fingerprint: str = field(default="")
+
+    @property
+    def dialect(self) -> str:
+        """The SQL dialect that the plan speaks."""
+        return self.types.dialect
 
     @property
     def is_incremental(self) -> bool:

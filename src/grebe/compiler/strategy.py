@@ -72,7 +72,7 @@ def make_plan(lowered: Lowered, types: Types) -> RefreshPlan:
         reasons = reasons or [_NO_KEY]
         draft = _Draft(Strategy.OVERWRITE, Shape(root, ()), Stored(root.columns))
     plan = RefreshPlan(
-        dialect=types.dialect,
+        types=types,
         definition=root,
         outputs=lowered.outputs,
         tables=lowered.tables,

@@ -1,0 +1,76 @@
+"""Incremental or full: which one is cheaper, from statistics. A wrong guess is slow, never wrong.
+
+The choice is made at every refresh. Without history the rule of thumb is the share of the sources'
+rows that changed; past runs of both kinds, where there are any, decide by time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Final
+
+from grebe.model import Reason
+
+THRESHOLD: Final = 0.3
+"""Share of changed rows above which recomputing is cheaper, as long as no run has shown better."""
+
+_ENOUGH: Final = 2
+"""Runs of a kind from which its times are trusted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """One earlier run of a view: what it did, how many rows had changed, how long it took."""
+
+    incremental: bool
+    changed: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Rows that changed and rows there are, over all sources; None where metadata does not say."""
+
+    changed: int | None
+    total: int | None
+
+
+def full_is_cheaper(
+    sizes: Sizes, past: Sequence[Past] = (), threshold: float | None = None
+) -> Reason | None:
+    """Why a full refresh is the cheaper one, with the numbers, or None when it is not."""
+    if not sizes.changed or not sizes.total:
+        return None
+    share = sizes.changed / sizes.total
+    if threshold is None:
+        timed = _by_time(sizes.changed, past)
+        if timed is not None:
+            return timed if timed.code else None
+    limit = THRESHOLD if threshold is None else threshold
+    if share <= limit:
+        return None
+    return Reason(
+        "changeset-too-large",
+        f"{share:.0%} of the sources' rows changed, more than {limit:.0%}",
+        numbers=(("changed", sizes.changed), ("rows", sizes.total), ("threshold", limit)),
+    )
+
+
+def _by_time(changed: int, past: Sequence[Past]) -> Reason | None:
+    """A reason from measured times; an empty one says that incremental is the cheaper."""
+    full = [run.seconds for run in past if not run.incremental]
+    moved = [run for run in past if run.incremental and run.changed > 0]
+    if len(full) < _ENOUGH or len(moved) < _ENOUGH:
+        return None
+    floor = min(run.seconds for run in moved)
+    per_row = median(max(0.0, run.seconds - floor) / run.changed for run in moved)
+    guess, whole = floor + per_row * changed, median(full)
+    if guess <= whole:
+        return Reason("", "incremental is cheaper")
+    return Reason(
+        "full-cheaper",
+        f"about {guess:.1f} s incrementally, {whole:.1f} s in full",
+        numbers=(("incremental_seconds", guess), ("full_seconds", whole)),
+    )
