@@ -13,7 +13,7 @@ Never into a nullable side by its own column. Where it stops, the filter stays a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -85,12 +85,19 @@ def _filter(node: Filter, keys: Node, pairs: Pairs) -> Node:
 
 def _project(node: Project, keys: Node, pairs: Pairs) -> Node:
     """A constant column restricts the keys instead of the rows."""
-    below = [(substitute(item, dict(node.outputs)), key) for item, key in pairs]
+    inside = dict(node.outputs)
+    if any(item.column is None and _reads_literal(item, inside) for item, _ in pairs):
+        return _above(node, keys, pairs)  # a bare NULL has no type inside a larger expression
+    below = [(substitute(item, inside), key) for item, key in pairs]
     fixed = [same(column(key), item) for item, key in below if item.is_literal]
     moving = tuple((item, key) for item, key in below if not item.is_literal)
     left = Filter(keys, all_of(fixed)) if fixed else keys
     reduced = restrict(node.input, left, moving) if moving else _above(node.input, left, ())
     return Project(reduced, node.outputs)
+
+
+def _reads_literal(item: Scalar, outputs: Mapping[str, Scalar]) -> bool:
+    return any(outputs[name].is_literal for name in item.columns if name in outputs)
 
 
 def _union(node: UnionAll, keys: Node, pairs: Pairs) -> Node:
