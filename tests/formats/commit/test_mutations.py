@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from formats.commit.client import arrow
-from formats.commit.lake import Lake, Table, frontier
+from formats.commit.lake import Lake, Server, Table, frontier
 from formats.commit.test_position import compact, expire
 from grebe.errors import CheckFailedError, ConflictError, GrebeError
 from grebe.formats.base import Append, Merge, Rows
@@ -169,10 +169,12 @@ PAIRS: list[tuple[Scenario, Mutation]] = [
 @pytest.mark.parametrize(
     ("scenario", "mutation"), PAIRS, ids=[mutation.__name__ for _, mutation in PAIRS]
 )
-def test_a_broken_rule_is_noticed(lake: Lake, scenario: Scenario, mutation: Mutation) -> None:
+def test_a_broken_rule_is_noticed(
+    server: Server, lake: Lake, scenario: Scenario, mutation: Mutation
+) -> None:
     with pytest.MonkeyPatch.context() as patch:
         scenario(lake.create(), patch)
-    session = lake.session.cloneSession()  # type: ignore[attr-defined]
+    session = server.connect()
     apart = Lake(lake.folder, session, lake._numbers)
     with pytest.MonkeyPatch.context() as patch:
         mutation(patch)
