@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from formats.contract.oracle import bag, canonical
 from grebe.formats.base import WEIGHT
+from grebe.formats.frames import to_frame
 from grebe.formats.identity import consolidate_arrow, consolidate_frame
 
 if TYPE_CHECKING:
@@ -82,11 +83,24 @@ def test_values_cancel_exactly_when_they_are_the_same(name: str) -> None:
     assert consolidate_arrow(rows).schema.names == rows.schema.names
 
 
+def spark_text(name: str) -> str:
+    """The Spark type of a kind of values."""
+    return {
+        "long": "bigint",
+        "decimal": "decimal(38,2)",
+        "array": "array<double>",
+        "struct": "struct<x:double,y:string>",
+        "map": "map<string,double>",
+        "deep": "array<map<int,struct<k:map<string,float>>>>",
+    }.get(name, name)
+
+
 @pytest.mark.spark
 def test_spark_gives_the_same_deltas_for_every_type(spark: SparkSession) -> None:
     tables = {name: every_pair(name) for name in VALUES}
     for name, rows in tables.items():
-        frame = consolidate_frame(spark.createDataFrame(rows))
+        types = {"case": "int", "v": spark_text(name), WEIGHT: "bigint"}
+        frame = consolidate_frame(to_frame(spark, rows, types))
         assert bag(frame.toArrow()) == bag(consolidate_arrow(rows)), name
 
 

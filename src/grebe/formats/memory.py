@@ -44,6 +44,7 @@ from grebe.formats.base import (
     Write,
     check_total,
 )
+from grebe.formats.frames import to_frame
 from grebe.formats.identity import consolidate_arrow
 from grebe.model import (
     Column,
@@ -194,7 +195,8 @@ class MemoryTable:
         """All rows of a version, pinned."""
         if self.spark is None:
             raise SourceError(f'table "{self.name}" in memory was made without a Spark session')
-        return self.spark().createDataFrame(self.rows_at(version, columns))
+        types = {column.name: column.type for column in self._state(version).schema.columns}
+        return to_frame(self.spark(), self.rows_at(version, columns), types)
 
     def rows_at(self, version: Version, columns: Sequence[int] | None = None) -> pa.Table:
         """All rows of a version as Arrow, for those who do without Spark."""

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import pyarrow as pa
 
 from formats.contract.histories import (
     COMPACT,
@@ -18,11 +21,12 @@ from formats.contract.histories import (
     History,
     Rollback,
 )
-from grebe.formats.base import Source
-from grebe.formats.iceberg.catalog import locator_of
-from grebe.formats.iceberg.files import DriverFiles, Files, SparkFiles
-from grebe.formats.iceberg.source import DRIVER_BUDGET, IcebergSource
-from grebe.model import TableName, Version
+from grebe.formats.base import WEIGHT, Source
+from grebe.formats.iceberg.catalog import SparkLocator, locator_of
+from grebe.formats.iceberg.files import DriverFiles, SparkFiles
+from grebe.formats.iceberg.source import IcebergSource
+from grebe.formats.memory import MemoryTable
+from grebe.model import TableName, Version, Window
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -100,21 +104,51 @@ class IcebergAdapter:
         self.spark.sql(text.replace("{t}", name.quoted())).collect()
 
     def source(self, name: TableName) -> IcebergSource:
-        return self._source(name, DriverFiles())
+        locator = locator_of(self.catalog, spark_properties(self.spark, self.catalog))
+        return IcebergSource(name, locator, DriverFiles(), spark=self._session)
 
     def other_sources(self, name: TableName) -> list[tuple[Source, set[str]]]:
         """Rows and metadata by Spark; copies of files are the same in both modes of writing."""
         if self.mode == "copy-on-write":
             return []
-        source = self._source(name, SparkFiles(lambda: self.spark))
+        locator = SparkLocator(self._session)
+        source = IcebergSource(name, locator, SparkFiles(self._session), spark=self._session)
         return [(source, {"end-to-end/spark", "by-commit/spark"})]
 
-    def _source(self, name: TableName, files: Files, budget: int = DRIVER_BUDGET) -> IcebergSource:
-        def session() -> SparkSession:
-            return self.spark
+    def _session(self) -> SparkSession:
+        return self.spark
 
-        locator = locator_of(self.catalog, spark_properties(self.spark, self.catalog), session)
-        return IcebergSource(name, locator, files, spark=session, driver_budget=budget)
+
+@dataclass(slots=True)
+class MemoryAdapter:
+    """Tables in memory, which get each version's content from a scratch table."""
+
+    scratch: IcebergAdapter
+    kind: str = "memory"
+    both_directions: bool = True
+    features: frozenset[str] = frozenset()
+    tables: dict[TableName, MemoryTable] = field(default_factory=dict)
+
+    def create(self, history: History) -> TableName:
+        name = self.scratch.create(history)
+        columns = self.scratch.source(name).head().schema.columns
+        self.tables[name] = MemoryTable(name, columns, spark=lambda: self.scratch.spark)
+        return name
+
+    def run(self, name: TableName, step: str | Rollback, pinned: Sequence[Version]) -> None:
+        self.scratch.run(name, step, pinned)
+        now = self.scratch.source(name)
+        head = now.head()
+        rows = now.changes(Window(None, head.version), [c.id for c in head.schema.columns]).arrow
+        assert rows is not None
+        copies = np.repeat(np.arange(rows.num_rows), rows[WEIGHT].to_numpy())
+        self.tables[name].write(rows.drop_columns([WEIGHT]).take(pa.array(copies)))
+
+    def source(self, name: TableName) -> Source:
+        return self.tables[name]
+
+    def other_sources(self, name: TableName) -> list[tuple[Source, set[str]]]:
+        return []
 
 
 def spark_properties(spark: SparkSession, catalog: str) -> dict[str, str]:
@@ -134,4 +168,5 @@ ADAPTERS: dict[str, Callable[[SparkSession], Adapter]] = {
     "iceberg-v2-mor": iceberg("iceberg-v2-mor", 2, "merge-on-read"),
     "iceberg-v3-cow": iceberg("iceberg-v3-cow", 3, "copy-on-write"),
     "iceberg-v3-mor": iceberg("iceberg-v3-mor", 3, "merge-on-read"),
+    "memory": lambda spark: MemoryAdapter(IcebergAdapter(spark, "", 2, "copy-on-write")),
 }

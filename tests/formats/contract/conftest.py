@@ -22,7 +22,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("kind", chosen, scope="session")
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def adapter(spark: SparkSession, kind: str) -> Adapter:
     return ADAPTERS[kind](spark)
 

@@ -38,7 +38,6 @@ def test_changes_are_the_difference_of_the_versions(played: Played, playground: 
 
 def test_without_access_to_storage_spark_finds_the_same(played: Played) -> None:
     versions = list(dict.fromkeys(played.versions))
-    for window in (Window(versions[0], versions[-1]), Window(versions[-1], versions[0])):
-        for source, ways in played.adapter.other_sources(played.name):
-            changes = check_pair(played, source, window)
-            assert changes.way in {*ways, "no-row-changed"}
+    for source, ways in played.adapter.other_sources(played.name):
+        changes = check_pair(played, source, Window(versions[0], versions[-1]))
+        assert changes.way in {*ways, "no-row-changed"}

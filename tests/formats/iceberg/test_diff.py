@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
-from hypothesis import given
+import pytest
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from pyroaring import BitMap64
 
@@ -89,6 +91,10 @@ def expand(weights: FileWeights) -> dict[tuple[str, int], int]:
 def test_the_difference_is_that_of_the_rows(
     world: tuple[Contents, LiveFiles, LiveFiles],
 ) -> None:
+    check_difference(world)
+
+
+def check_difference(world: tuple[Contents, LiveFiles, LiveFiles]) -> None:
     contents, before, after = world
     steps = [Step(1, before, after)]
     loaded = {delete.path for delete in needed_deletes(steps)}
@@ -133,3 +139,54 @@ def test_steps_add_up_and_cancel(
     assert found([Step(1, before, middle), Step(1, middle, after)]) == whole
     detour = [Step(1, before, after), Step(1, before, middle), Step(-1, before, middle)]
     assert found(detour) == whole
+
+
+def _ignoring_sequence(self: LiveFiles, file: DataFile) -> tuple[DeleteFile, ...]:
+    own = [d for d in self.deletes if d.referenced in (None, file.path)]
+    vectors = [delete for delete in own if delete.is_vector]
+    return tuple(vectors or own)
+
+
+def _vectors_and_files(self: LiveFiles, file: DataFile) -> tuple[DeleteFile, ...]:
+    return tuple(
+        d for d in self.deletes if d.sequence >= file.sequence and d.referenced in (None, file.path)
+    )
+
+
+def _only_named(self: LiveFiles, file: DataFile) -> tuple[DeleteFile, ...]:
+    return tuple(
+        d for d in self.deletes if d.referenced == file.path and d.sequence >= file.sequence
+    )
+
+
+def _without_deletes(self: FileWeights, sign: int, deleted: BitMap64) -> None:
+    self.base += sign
+
+
+def _flipped(self: FileWeights, sign: int, deleted: BitMap64) -> None:
+    self.base += sign
+    self.marks = {sign: deleted} if deleted else {}
+
+
+@pytest.mark.parametrize(
+    ("broken", "name", "mutant"),
+    [
+        (LiveFiles, "deletes_of", _ignoring_sequence),
+        (LiveFiles, "deletes_of", _vectors_and_files),
+        (LiveFiles, "deletes_of", _only_named),
+        (FileWeights, "add", _without_deletes),
+        (FileWeights, "add", _flipped),
+    ],
+)
+def test_a_broken_rule_is_caught(
+    monkeypatch: pytest.MonkeyPatch, broken: type, name: str, mutant: Callable[..., object]
+) -> None:
+    monkeypatch.setattr(broken, name, mutant)
+
+    @settings(max_examples=500, database=None, phases=[Phase.generate])
+    @given(worlds())
+    def law(world: tuple[Contents, LiveFiles, LiveFiles]) -> None:
+        check_difference(world)
+
+    with pytest.raises(AssertionError):
+        law()

@@ -133,6 +133,19 @@ def test_over_the_budget_spark_reads_the_same_files(spark: SparkSession) -> None
     assert table.files.opened == []
 
 
+def test_spark_finds_files_whose_paths_hold_odd_characters(spark: SparkSession) -> None:
+    table = Table.create(spark, tail="PARTITIONED BY (v)")
+    odd = ["a b", "c%d", "e+f", "ü", "x=y", "{g,h}", "[i]", "q?*", "%2B", "k'l"]
+    values = ", ".join(
+        f"({i}, '{v.replace(chr(39), chr(92) + chr(39))}')" for i, v in enumerate(odd)
+    )
+    after = table.sql(f"INSERT INTO {{t}} VALUES {values}")
+    upto = table.sql("UPDATE {t} SET id = id + 100 WHERE id % 2 = 0")
+    assert table.checked(Window(None, upto), budget=-1).way == "end-to-end/spark"
+    assert table.checked(Window(after, upto), budget=-1).way == "end-to-end/spark"
+    assert table.checked(Window(after, upto)).way == "end-to-end/arrow"
+
+
 def _nothing_deleted(*_: object) -> BitMap64:
     return BitMap64()
 

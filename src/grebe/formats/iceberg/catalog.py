@@ -91,6 +91,7 @@ class PostgresLocator:
         raise UnknownTableError.named(str(name), [f"{name.catalog}.{s}.{t}" for s, t in known])
 
 
+_NUMBER = re.compile(r"v?(\d+)")
 _NUMBERED = re.compile(r"v(\d+)(?:\.gz)?\.metadata\.json(?:\.gz)?")
 
 
@@ -133,11 +134,17 @@ class SparkLocator:
         from pyspark.errors import AnalysisException
 
         log = f"{name.quoted()}.metadata_log_entries"
-        query = f"SELECT file FROM {log} ORDER BY timestamp DESC, file DESC LIMIT 1"
         try:
-            return str(self._spark().sql(query).collect()[0][0])
+            entries = self._spark().sql(f"SELECT timestamp, file FROM {log}").collect()
         except AnalysisException as error:
             raise UnknownTableError.named(str(name), []) from error
+        return str(max(entries, key=lambda entry: (entry[0], _file_number(entry[1])))[1])
+
+
+def _file_number(location: str) -> int:
+    """The number in a metadata file's name, which tells files of the same millisecond apart."""
+    found = _NUMBER.match(location.rpartition("/")[2])
+    return int(found[1]) if found else -1
 
 
 def locator_of(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from grebe.formats.base import WEIGHT
+from grebe.formats.frames import to_frame
 from grebe.formats.iceberg.diff import FileWeights
 from grebe.formats.iceberg.files import escape_glob, normal
 from grebe.formats.iceberg.metadata import EMPTY, Place, TableMetadata
@@ -78,7 +79,7 @@ def read_weighted(
         _normal_path(sf.col("_metadata.file_path")).alias("__path"),
         sf.col("_metadata.row_index").alias("__pos"),
     )
-    listed = spark.createDataFrame(_file_table(table, touched, fields))
+    listed = _file_frame(spark, table, touched, fields)
     rows = rows.join(sf.broadcast(listed), "__path")
     weight = sf.col("__base")
     marks = _mark_table(touched)
@@ -123,19 +124,25 @@ def _with_partition(
     return column
 
 
-def _file_table(
-    table: TableMetadata, touched: Sequence[FileWeights], fields: Sequence[Field]
-) -> pa.Table:
+def _file_frame(
+    spark: SparkSession,
+    table: TableMetadata,
+    touched: Sequence[FileWeights],
+    fields: Sequence[Field],
+) -> DataFrame:
+    """One row per file: its base weight, and what its partition fixes."""
     columns: dict[str, pa.Array] = {
         "__path": pa.array([normal(w.file.path) for w in touched], pa.string()),
         "__base": pa.array([w.base for w in touched], pa.int64()),
     }
+    types = {"__path": "string", "__base": "bigint"}
     for field in _fixed_fields(table, touched, fields):
         values = [identity_partition(table, w.file).get(field.id) for w in touched]
         columns[f"p{field.id}"] = pa.array(
             [from_partition(field.type, value) for value in values], arrow_type(field.type)
         )
-    return pa.table(columns)
+        types[f"p{field.id}"] = spark_text(field.type)
+    return to_frame(spark, pa.table(columns), types)
 
 
 def _mark_table(touched: Sequence[FileWeights]) -> pa.Table:

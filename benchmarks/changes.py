@@ -1,0 +1,245 @@
+"""What it costs to read the changes of a window: 0.1 % of a 6-million-row table.
+
+    python -m benchmarks.changes [--scale 1] [--runs 9] [--folder .cache/bench] [--keep]
+
+Four tables hold the same rows and the same changes: written merge-on-read (v3) and copy-on-write,
+changed in one place (clustered) and everywhere (spread). Every run uses a source that knows nothing
+yet, so metadata is read each time; the operating system's cache is warm.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from benchmarks.eventlog import event_log_conf, measured
+from grebe.config import load
+from grebe.engine.session import open_session
+from grebe.formats.base import Changes
+from grebe.formats.iceberg.catalog import locator_of
+from grebe.formats.iceberg.files import DriverFiles, SparkFiles
+from grebe.formats.iceberg.source import IcebergSource
+from grebe.model import TableName, Version, Window
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+RESULTS = Path(__file__).parent / "results"
+CATALOG = "lake"
+USED = (
+    "l_orderkey",
+    "l_partkey",
+    "l_quantity",
+    "l_extendedprice",
+    "l_discount",
+    "l_returnflag",
+    "l_shipdate",
+)
+FILES = 16
+MODES = {"mor": "merge-on-read", "cow": "copy-on-write"}
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One table with a window of changes."""
+
+    mode: str
+    where: str
+    name: TableName
+    window: Window
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What one case cost by one way of reading."""
+
+    case: str
+    access: str
+    columns: int
+    way: str
+    seconds: float
+    best: float
+    cpu: float
+    spark_jobs: int
+    rows: int
+    bytes_read: int | None
+    files_touched: int
+    table_bytes: int
+    table_files: int
+
+
+def lineitem(folder: Path, scale: float) -> Path:
+    """A Parquet file with TPC-H's lineitem, made once."""
+    file = folder / f"lineitem-{scale}.parquet"
+    if not file.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        spec = importlib.util.find_spec("duckdb_extension_tpch")
+        assert spec is not None
+        (extension,) = Path(str(spec.submodule_search_locations[0])).rglob("*.duckdb_extension")
+        with duckdb.connect() as connection:
+            connection.execute(f"LOAD '{extension}'")
+            connection.execute(f"CALL dbgen(sf => {scale})")
+            connection.execute(f"COPY lineitem TO '{file}' (FORMAT parquet)")
+    return file
+
+
+def changed_keys(where: str, orders: int) -> str:
+    """A condition on l_orderkey that holds for about 0.1 % of the rows."""
+    if where == "clustered":
+        return f"l_orderkey BETWEEN {orders // 3} AND {orders // 3 + orders // 1000}"
+    return "pmod(hash(l_orderkey), 1000) = 7"
+
+
+def build(spark: SparkSession, file: Path, mode: str, where: str) -> Case:
+    """A table and three commits on it: a third each of deletes, updates and inserts."""
+    name = TableName(CATALOG, "bench", f"lineitem_{mode}_{where}")
+    table = name.quoted()
+    verbs = ", ".join(f"'write.{v}.mode' = '{MODES[mode]}'" for v in ("delete", "update", "merge"))
+    spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {CATALOG}.bench").collect()
+    spark.sql(f"DROP TABLE IF EXISTS {table} PURGE").collect()
+    spark.sql(
+        f"CREATE TABLE {table} USING iceberg TBLPROPERTIES ('format-version' = '3', {verbs},"
+        f" 'write.distribution-mode' = 'none')"
+        f" AS SELECT * FROM parquet.`{file}` WHERE false"
+    ).collect()
+    rows = spark.read.parquet(str(file)).repartitionByRange(FILES, "l_orderkey")
+    rows.sortWithinPartitions("l_orderkey", "l_linenumber").writeTo(table).append()
+    orders = spark.sql(f"SELECT max(l_orderkey) FROM {table}").collect()[0][0]
+    after = head(spark, name)
+    keys = changed_keys(where, orders)
+    spark.sql(f"DELETE FROM {table} WHERE {keys} AND pmod(l_orderkey, 3) = 0").collect()
+    spark.sql(
+        f"UPDATE {table} SET l_quantity = l_quantity + 1 WHERE {keys} AND pmod(l_orderkey, 3) = 1"
+    ).collect()
+    spark.sql(
+        f"INSERT INTO {table} SELECT /*+ COALESCE(1) */ * FROM {table}"
+        f" WHERE {keys} AND pmod(l_orderkey, 3) = 2"
+    ).collect()
+    return Case(mode, where, name, Window(after, head(spark, name)))
+
+
+def head(spark: SparkSession, name: TableName) -> Version:
+    return source(spark, name, on_driver=True).head().version
+
+
+def source(spark: SparkSession, name: TableName, *, on_driver: bool) -> IcebergSource:
+    """A source that knows nothing yet."""
+    prefix = f"spark.sql.catalog.{CATALOG}."
+    keys = ("type", "uri", "warehouse")
+    properties = {key: str(spark.conf.get(prefix + key)) for key in keys}
+    files = DriverFiles() if on_driver else SparkFiles(lambda: spark)
+    locator = locator_of(CATALOG, properties)
+    return IcebergSource(name, locator, files, spark=lambda: spark)
+
+
+def column_ids(spark: SparkSession, case: Case, columns: int) -> list[int]:
+    schema = source(spark, case.name, on_driver=True).head().schema
+    chosen = [c for c in schema.columns if columns > len(USED) or c.name in USED]
+    return [column.id for column in chosen]
+
+
+def measure(
+    spark: SparkSession, log: Path, case: Case, *, on_driver: bool, columns: int, runs: int
+) -> Measured:
+    """Medians of warm runs, and Spark's own count of its jobs."""
+    ids = column_ids(spark, case, columns)
+
+    def once() -> Changes:
+        return source(spark, case.name, on_driver=on_driver).changes(case.window, ids)
+
+    taken, changes = timed(once, runs)
+    with measured(spark, log) as work:
+        once()
+    reader = source(spark, case.name, on_driver=True)
+    stats = reader.version_stats(case.window.upto)
+    plan = reader._plan(reader._refreshed(), case.window, ())
+    assert plan is not None
+    return Measured(
+        case=f"{case.mode} {case.where}",
+        access="driver" if on_driver else "spark",
+        columns=len(ids),
+        way=changes.way,
+        seconds=round(statistics.median(wall for wall, _ in taken), 4),
+        best=round(min(wall for wall, _ in taken), 4),
+        cpu=round(statistics.median(cpu for _, cpu in taken), 4),
+        spark_jobs=work.jobs,
+        rows=changes.arrow.num_rows if changes.arrow is not None else changes.frame.count(),  # type: ignore[union-attr]
+        bytes_read=changes.bytes_read,
+        files_touched=len(plan.touched),
+        table_bytes=stats.bytes,
+        table_files=stats.files,
+    )
+
+
+def timed(once: Callable[[], Changes], runs: int) -> tuple[list[tuple[float, float]], Changes]:
+    """Wall and own processor seconds of each run after the first, which warms up."""
+    taken = []
+    for _ in range(runs + 1):
+        wall, cpu = time.perf_counter(), time.process_time()
+        changes = once()
+        if changes.frame is not None:
+            changes.frame.toArrow()
+        taken.append((time.perf_counter() - wall, time.process_time() - cpu))
+    return taken[1:], changes
+
+
+def built(spark: SparkSession, mode: str, where: str) -> Case:
+    """A table of an earlier run: its last three commits are the window."""
+    name = TableName(CATALOG, "bench", f"lineitem_{mode}_{where}")
+    upto = head(spark, name)
+    table = source(spark, name, on_driver=True)._refreshed()
+    after = list(table.ancestors(int(upto)))[3]
+    return Case(mode, where, name, Window(Version(str(after.id)), upto))
+
+
+def results(spark: SparkSession, log: Path, cases: list[Case], runs: int) -> Iterator[Measured]:
+    for case in cases:
+        yield measure(spark, log, case, on_driver=True, columns=len(USED), runs=runs)
+        if case.mode == "mor":
+            yield measure(spark, log, case, on_driver=True, columns=16, runs=runs)
+            yield measure(
+                spark, log, case, on_driver=False, columns=len(USED), runs=max(3, runs // 3)
+            )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--scale", type=float, default=1)
+    parser.add_argument("--runs", type=int, default=9)
+    parser.add_argument("--folder", type=Path, default=Path(".cache/bench"))
+    parser.add_argument("--keep", action="store_true", help="tables of an earlier run")
+    options = parser.parse_args()
+    folder = options.folder.absolute()
+    file = lineitem(folder, options.scale)
+    log = folder / "events"
+    lines = [f'"{key}" = "{value}"' for key, value in event_log_conf(log).items()]
+    (folder / "grebe.toml").write_text("\n".join(["[spark.conf]", *lines, ""]))
+    spark = open_session(load(folder))
+    kinds = [(mode, where) for mode in MODES for where in ("clustered", "spread")]
+    if options.keep:
+        cases = [built(spark, mode, where) for mode, where in kinds]
+    else:
+        cases = [build(spark, file, mode, where) for mode, where in kinds]
+    found = []
+    for result in results(spark, log, cases, options.runs):
+        found.append(asdict(result))
+        print(json.dumps(found[-1]))
+    RESULTS.mkdir(exist_ok=True)
+    text = json.dumps(
+        {"scale": options.scale, "load": os.getloadavg()[0], "results": found}, indent=2
+    )
+    (RESULTS / f"changes-sf{options.scale:g}.json").write_text(text + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,21 @@
+"""Arrow tables as Spark frames without a change of type."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from grebe.formats.identity import quoted
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def to_frame(spark: SparkSession, table: pa.Table, types: Mapping[str, str]) -> DataFrame:
+    """The table as a frame whose columns have the Spark types that are given by name.
+
+    Left alone, Spark takes every timestamp for one with a zone.
+    """
+    columns = [f"{quoted(name)} {types[name]}" for name in table.column_names]
+    return spark.createDataFrame(table, schema=", ".join(columns))
