@@ -128,6 +128,8 @@ def project(array: pa.Array, part: pa.Field, want: Field, mapping: NameMapping |
             return _struct(array, part, fields, mapping)
         case List(element):
             inner = part.type.value_field
+            if not pa.types.is_list(array.type):  # other writers store lists with wide offsets
+                array = pc.cast(array, pa.list_(inner))
             values = project(array.values, inner, element, _below(mapping, "element"))
             return pa.ListArray.from_arrays(array.offsets, values, target, mask=_nulls(array))
         case Map(key, value):

@@ -183,6 +183,8 @@ class IcebergSource:
         plan = self._plan(table, window, fields)
         if plan is None:
             return self._bag_difference(table, window, fields)
+        if not fields:
+            return _only_total(plan)
         if not plan.touched or (self._files.on_driver and self._fits(plan)):
             return self._by_arrow(table, window, fields, plan)
         return self._by_spark(table, window, fields, plan)
@@ -348,6 +350,16 @@ class IcebergSource:
             sides.append(frame.withColumn(WEIGHT, sf.lit(weight).cast("bigint")))
         frame = consolidate_frame(sides[0].unionAll(sides[1]))
         return Changes("bag-difference/spark", frame=frame, total=total)
+
+
+def _only_total(plan: _Plan) -> Changes:
+    """The changes without any column: how many rows there are more, for which nothing is read."""
+    import pyarrow as pa
+
+    from grebe.formats.base import WEIGHT
+
+    weights = pa.array([plan.total] if plan.total else [], pa.int64())
+    return Changes("metadata", arrow=pa.table({WEIGHT: weights}), bytes_read=0, total=plan.total)
 
 
 def _versions(window: Window) -> list[Version]:
