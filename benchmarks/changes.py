@@ -162,7 +162,7 @@ def measure(
         once()
     reader = source(spark, case.name, on_driver=True)
     stats = reader.version_stats(case.window.upto)
-    plan = reader._plan(reader._refreshed(), case.window, ())
+    plan = reader._planner.plan(reader._refreshed(), case.window, ())
     assert plan is not None
     return Measured(
         case=f"{case.mode} {case.where}",

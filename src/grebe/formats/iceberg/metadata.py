@@ -12,7 +12,7 @@ from typing import Any
 from grebe.errors import HistoryExpiredError, SourceError
 from grebe.formats.iceberg.files import torn
 from grebe.formats.iceberg.schema import TableSchema
-from grebe.model import Version
+from grebe.model import Version, Window
 
 NEWEST_FORMAT = 3
 EMPTY = 0
@@ -100,6 +100,13 @@ class TableMetadata:
         own = self._own_schema(snapshot_id)
         schema_id = int(schema_text) if schema_text else own
         return Place(snapshot_id, self.current_schema_id if schema_id is None else schema_id)
+
+    def places_of(self, window: Window) -> tuple[Place, Place]:
+        """Both ends of a window; one from nothing begins at the empty table."""
+        upto = self.place_of(window.upto)
+        if window.after is None:
+            return Place(EMPTY, upto.schema_id), upto
+        return self.place_of(window.after), upto
 
     def schema_of(self, place: Place) -> TableSchema:
         """The schema that a place is read with."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from grebe.errors import (
@@ -26,15 +26,14 @@ from grebe.formats.base import (
 from grebe.formats.iceberg.catalog import Locator
 from grebe.formats.iceberg.files import Files
 from grebe.formats.iceberg.manifests import DataFile, Manifests
-from grebe.formats.iceberg.metadata import EMPTY, Place, TableMetadata, parse_metadata
-from grebe.formats.iceberg.schema import Field, leaves, same_type, without_identity
+from grebe.formats.iceberg.metadata import Place, TableMetadata, parse_metadata
+from grebe.formats.iceberg.schema import Field, same_type, without_identity
 from grebe.model import Reason, Schema, TableName, Version, Window
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from grebe.formats.iceberg.deletes import Deletes
-    from grebe.formats.iceberg.diff import FileWeights, Step, Weights
+    from grebe.formats.iceberg.window import Plan, Planner
 
 DRIVER_BUDGET = 256 * 1024 * 1024
 """Compressed bytes of the used columns up to which the driver reads rows itself."""
@@ -47,18 +46,6 @@ _ERRORS: dict[str, type[SourceError]] = {
     "schema-changed": SchemaChangedError,
     "source-replaced": SourceReplacedError,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """Which rows of which files make up a window, and by which of the two ways."""
-
-    way: str
-    weights: Weights
-    touched: list[FileWeights]
-    bytes: int
-    total: int
-    """Rows gained less rows lost, as the row counts of the two versions say."""
 
 
 class IcebergSource:
@@ -81,8 +68,13 @@ class IcebergSource:
         self._budget = driver_budget
         self._branch = branch
         self._manifests = Manifests(files)
-        self._deletes: Deletes | None = None
         self._tables: OrderedDict[str, TableMetadata] = OrderedDict()
+
+    @cached_property
+    def _planner(self) -> Planner:
+        from grebe.formats.iceberg.window import Planner
+
+        return Planner(self._name, self._files, self._manifests)
 
     @property
     def name(self) -> TableName:
@@ -119,7 +111,7 @@ class IcebergSource:
         """Why the window cannot be read exactly for these column ids, or None if it can."""
         table = self._refreshed()
         try:
-            after, upto = _places(table, window)
+            after, upto = table.places_of(window)
             before, now = table.schema_of(after), table.schema_of(upto)
         except HistoryExpiredError as error:
             return Reason(error.code, f"{error}: {error.detail}" if error.detail else str(error))
@@ -134,18 +126,17 @@ class IcebergSource:
     def window_stats(self, window: Window) -> WindowStats:
         """Rows and files added and removed, from metadata and delete files."""
         table = self._table(*_versions(window))
-        after, upto = _places(table, window)
+        after, upto = table.places_of(window)
         states = self._manifests.live(table, [after.snapshot_id, upto.snapshot_id])
         before, now = states[after.snapshot_id], states[upto.snapshot_id]
         old = {file.path for file in before.data}
         new = {file.path for file in now.data}
         counted = not (before.has_equality_deletes or now.has_equality_deletes)
-        plan = self._plan(table, window, ()) if counted else None
-        touched = plan.touched if plan else []
+        plan = self._planner.plan(table, window, ()) if counted else None
         moved = [file for file in (*before.data, *now.data) if file.path in old ^ new]
         return WindowStats(
-            rows_added=sum(weights.added() for weights in touched) if plan else None,
-            rows_removed=sum(weights.removed() for weights in touched) if plan else None,
+            rows_added=plan.rows_added if plan else None,
+            rows_removed=plan.rows_removed if plan else None,
             files_added=len(new - old),
             files_removed=len(old - new),
             bytes=plan.bytes if plan else sum(file.size for file in moved),
@@ -154,7 +145,7 @@ class IcebergSource:
 
     @staticmethod
     def _only_maintenance(
-        table: TableMetadata, after: Place, upto: Place, plan: _Plan | None
+        table: TableMetadata, after: Place, upto: Place, plan: Plan | None
     ) -> bool:
         if plan is not None and not plan.touched:
             return True
@@ -178,9 +169,9 @@ class IcebergSource:
         """The consolidated signed rows of the window; guarded by the sum of weights."""
         table = self._table(*_versions(window))
         self._refuse(window, columns)
-        _, upto = _places(table, window)
+        _, upto = table.places_of(window)
         fields = _fields(table, upto, columns)
-        plan = self._plan(table, window, fields)
+        plan = self._planner.plan(table, window, fields)
         if plan is None:
             return self._bag_difference(table, window, fields)
         if not fields:
@@ -241,53 +232,11 @@ class IcebergSource:
             raise InternalError.broken(f'table "{self._name}" is to be read without a session')
         return self._spark()
 
-    def _fits(self, plan: _Plan) -> bool:
+    def _fits(self, plan: Plan) -> bool:
         return plan.bytes <= self._budget or self._spark is None
 
-    def _plan(self, table: TableMetadata, window: Window, fields: Sequence[Field]) -> _Plan | None:
-        """The cheaper of the two exact ways, or None when only Iceberg itself can read the rows."""
-        from grebe.formats.iceberg.diff import Step
-
-        after, upto = _places(table, window)
-        replaced = _replacements(table, after, upto)
-        ids = [after.snapshot_id, upto.snapshot_id, *(n for pair in replaced for n in pair)]
-        states = self._manifests.live(table, ids)
-        before, now = states[after.snapshot_id], states[upto.snapshot_id]
-        if before.has_equality_deletes or now.has_equality_deletes:
-            return None
-        ways = {"end-to-end": [Step(1, before, now)]}
-        undone = [Step(-1, states[parent], states[number]) for parent, number in replaced]
-        if undone and all(_keeps_rows(step) for step in undone):
-            ways["by-commit"] = [*ways["end-to-end"], *undone]
-        plans = [self._weighed(way, steps, fields) for way, steps in ways.items()]
-        best = min((plan for plan in plans if plan), key=lambda p: p.bytes, default=None)
-        if best is None:
-            return None
-        rows_before, rows_now = before.rows(), now.rows()
-        if rows_before is None or rows_now is None:
-            return best
-        check_total(self._name, window, rows_now - rows_before, best.total)
-        return best
-
-    def _weighed(self, way: str, steps: list[Step], fields: Sequence[Field]) -> _Plan | None:
-        from grebe.formats.iceberg.deletes import Deletes
-        from grebe.formats.iceberg.diff import needed_deletes, weigh
-
-        if self._deletes is None:
-            self._deletes = Deletes(self._files)
-        needed = needed_deletes(steps)
-        if any(d.encrypted or d.format not in ("parquet", "puffin") for d in needed):
-            return None
-        self._deletes.load(needed)
-        weights = weigh(steps, self._deletes.positions)
-        touched = weights.touched()
-        if any(w.file.encrypted or w.file.format != "parquet" for w in touched):
-            return None
-        size = sum(_column_bytes(w.file, fields) for w in touched)
-        return _Plan(way, weights, touched, size, weights.total())
-
     def _by_arrow(
-        self, table: TableMetadata, window: Window, fields: Sequence[Field], plan: _Plan
+        self, table: TableMetadata, window: Window, fields: Sequence[Field], plan: Plan
     ) -> Changes:
         import pyarrow.compute as pc
 
@@ -302,7 +251,7 @@ class IcebergSource:
         return Changes(way, arrow=consolidate_arrow(rows), bytes_read=size, total=plan.total)
 
     def _by_spark(
-        self, table: TableMetadata, window: Window, fields: Sequence[Field], plan: _Plan
+        self, table: TableMetadata, window: Window, fields: Sequence[Field], plan: Plan
     ) -> Changes:
         from grebe.formats.iceberg.spark_rows import read_weighted, readable_by_id
         from grebe.formats.identity import consolidate_frame
@@ -310,12 +259,12 @@ class IcebergSource:
         if not readable_by_id(table, fields):
             return self._bag_difference(table, window, fields, plan.total)
         rows = read_weighted(self._session(), table, plan.touched, fields)
-        few = sum(weights.added() + weights.removed() for weights in plan.touched) <= COLLECT_ROWS
+        few = plan.rows_added + plan.rows_removed <= COLLECT_ROWS
         frame = consolidate_frame(rows)
         return self._run(f"{plan.way}/spark", frame, window, plan, collect=few)
 
     def _run(
-        self, way: str, frame: DataFrame, window: Window, plan: _Plan, *, collect: bool
+        self, way: str, frame: DataFrame, window: Window, plan: Plan, *, collect: bool
     ) -> Changes:
         """The delta as Arrow when it is sure to be small, else as a frame that nobody ran yet."""
         import pyarrow.compute as pc
@@ -342,7 +291,7 @@ class IcebergSource:
         from grebe.formats.iceberg.spark_rows import read_version
         from grebe.formats.identity import consolidate_frame
 
-        after, upto = _places(table, window)
+        after, upto = table.places_of(window)
         sides = []
         for place, weight in ((upto, 1), (after, -1)):
             as_upto = Place(place.snapshot_id, upto.schema_id)
@@ -352,7 +301,7 @@ class IcebergSource:
         return Changes("bag-difference/spark", frame=frame, total=total)
 
 
-def _only_total(plan: _Plan) -> Changes:
+def _only_total(plan: Plan) -> Changes:
     """The changes without any column: how many rows there are more, for which nothing is read."""
     import pyarrow as pa
 
@@ -364,13 +313,6 @@ def _only_total(plan: _Plan) -> Changes:
 
 def _versions(window: Window) -> list[Version]:
     return [window.upto] if window.after is None else [window.after, window.upto]
-
-
-def _places(table: TableMetadata, window: Window) -> tuple[Place, Place]:
-    upto = table.place_of(window.upto)
-    if window.after is None:
-        return Place(EMPTY, upto.schema_id), upto
-    return table.place_of(window.after), upto
 
 
 def _fields(table: TableMetadata, place: Place, columns: Sequence[int]) -> list[Field]:
@@ -393,33 +335,6 @@ def _column_reason(number: int, old: Field | None, new: Field | None) -> Reason 
             "type-without-identity", f'column "{new.name}" has type {odd}, which cannot be compared'
         )
     return None
-
-
-def _replacements(table: TableMetadata, after: Place, upto: Place) -> list[tuple[int, int]]:
-    """Parent and own id of each commit of the window that only moved rows; none if unsure."""
-    chain = table.chain(after.snapshot_id, upto.snapshot_id)
-    if chain is None:
-        return []
-    return [
-        (EMPTY if snapshot.parent is None else snapshot.parent, snapshot.id)
-        for snapshot in chain
-        if snapshot.operation == "replace"
-    ]
-
-
-def _keeps_rows(step: Step) -> bool:
-    """Whether a commit that claims to only move rows has as many as before, where that is known."""
-    if step.before.has_equality_deletes or step.after.has_equality_deletes:
-        return False
-    before, after = step.before.rows(), step.after.rows()
-    return before is None or after is None or before == after
-
-
-def _column_bytes(file: DataFile, fields: Sequence[Field]) -> int:
-    """The compressed bytes of the used columns, or the file's size when they are not listed."""
-    if not fields or not file.column_sizes:
-        return file.size
-    return sum(file.column_sizes.get(leaf.id, 0) for field in fields for leaf in leaves(field))
 
 
 def _bounds(file: DataFile, field: Field) -> KeyBounds:
