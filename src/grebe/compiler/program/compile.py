@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from hashlib import blake2b
+from collections.abc import Sequence
+from dataclasses import replace
 from re import compile as pattern
 from typing import Final
 
 from grebe.compiler.lower import Lowered, Relation, lower
-from grebe.compiler.nodes import Scan, walk
 from grebe.compiler.parse import parse
 from grebe.compiler.plan import RefreshPlan
-from grebe.compiler.program.apply import Writer, kept_relations
+from grebe.compiler.program.assemble import Program, used_columns
 from grebe.compiler.program.columns import WINDOW_MESSAGE, Reader
-from grebe.compiler.program.cursors import Cursors, described
 from grebe.compiler.program.naming import Naming
 from grebe.compiler.program.sources import (
     Options,
@@ -25,11 +22,8 @@ from grebe.compiler.program.sources import (
     checked_options,
     located,
 )
-from grebe.compiler.program.storage import storage_of
-from grebe.compiler.program.text import assign, ident, literal, variable
 from grebe.compiler.program.verbatim import base_tables
 from grebe.compiler.program.view import MaterializedView
-from grebe.compiler.program.window import Window, deltas
 from grebe.compiler.reasons import ReasonCode, feature_of
 from grebe.compiler.strategy import make_plan
 from grebe.compiler.types import Types, scan_types
@@ -79,9 +73,8 @@ def compile_ivm(  # noqa: PLR0913 - the signature is the documented one
     tables = {s.key: {name: kind for name, kind in s.columns if kind} for s in found}
     types = Types(dialect, scan_types(lowered.root, tables) if lowered.root else {})
     plan = _planned(lowered, types, chosen)
-    return _Program(
-        plan, lowered, types, _used(found, plan), place, naming or Naming(), chosen
-    ).view()
+    used = used_columns(found, plan)
+    return Program(plan, lowered, types, used, place, naming or Naming(), chosen).view()
 
 
 def _policy(text: str) -> Policy:
@@ -175,104 +168,3 @@ def _word_at(reason: Reason) -> str | None:
     line = where.source.splitlines()[where.line - 1 : where.line]
     found = _WORD.match(line[0], where.column - 1) if line else None
     return found.group() if found else None
-
-
-def _used(found: Iterable[Source], plan: RefreshPlan) -> tuple[Source, ...]:
-    """The sources with the columns that the plan reads; all of them when it has no algebra."""
-    read: dict[str, dict[str, None]] = {}
-    for root in (plan.build, *(step.node for step in plan.steps)):
-        for node in walk(root):
-            if isinstance(node, Scan):
-                read.setdefault(node.table, {}).update(dict.fromkeys(s for _, s in node.pairs))
-    return tuple(
-        replace(s, columns=tuple(pair for pair in s.columns if pair[0] in read[s.key]))
-        if s.key in read
-        else s
-        for s in found
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Program:
-    plan: RefreshPlan
-    lowered: Lowered
-    types: Types
-    sources: tuple[Source, ...]
-    place: Place
-    naming: Naming
-    policy: Policy
-
-    @property
-    def falls_back(self) -> bool:
-        return self.policy is not Policy.STRICT
-
-    def view(self) -> MaterializedView:
-        """The finished program."""
-        table = ident(self.place.catalog, self.place.schema, self.naming.mv_table())
-        storage = storage_of(self.plan, self.types, self.naming, table)
-        cursors = self._cursors()
-        writer = Writer(self.plan, storage, self.sources, cursors.view, self.falls_back)
-        return MaterializedView(
-            view_sql=self.lowered.sql,
-            create_cursors_table=cursors.create(),
-            create_mv=self._create(cursors, writer),
-            initialize_cursors=cursors.initialize(),
-            maintain=self._maintain(cursors, writer),
-            base_tables={s.written.split("\0")[0]: s.catalog for s in self.sources},
-            features=set(self.lowered.features),
-            query_mv=writer.query(),
-            strategy=str(self.plan.strategy) if self.plan.steps else "full_refresh",
-            fallback_reason="; ".join(str(reason) for reason in self.plan.reasons) or None,
-            name=cursors.view,
-            definition=cursors.definition,
-            sources=tuple(source.key for source in self.sources),
-            notes=self.plan.notes,
-        )
-
-    def _cursors(self) -> Cursors:
-        parts = [self.lowered.sql, self.plan.fingerprint, *(s.key for s in self.sources)]
-        definition = blake2b("\x1f".join(parts).encode(), digest_size=16).hexdigest()
-        return Cursors(
-            self.place.catalog,
-            self.place.schema,
-            self.naming.cursors_table(),
-            self.naming.mv_table(),
-            definition,
-            self.sources,
-        )
-
-    def _create(self, cursors: Cursors, writer: Writer) -> str:
-        """What is read is captured in one statement, then read, then handed to the cursors."""
-        points = ",\n".join(f"  {literal(s.field)}: {_point(s)}" for s in self.sources)
-        captured = assign("grebe_read", f"SELECT {{\n{points}\n}}")
-        pins = ", ".join(
-            f"{literal(s.field)}: {s.value('grebe_read')}.snapshot" for s in self.sources
-        )
-        return ";\n".join(
-            [
-                captured,
-                assign("grebe_pins", f"SELECT {{{pins}}}"),
-                writer.create("grebe_pins"),
-                f"SET VARIABLE {cursors.created} = {variable('grebe_read')}",
-            ]
-        )
-
-    def _maintain(self, cursors: Cursors, writer: Writer) -> list[str]:
-        window = Window(
-            cursors, self.naming.mv_table(), self.falls_back, always_full=not self.plan.steps
-        )
-        body = window.statements()
-        if self.plan.steps:
-            body += deltas(self.sources)
-        body += writer.statements()
-        body += cursors.move()
-        return ["BEGIN", *body, *kept_relations(body), "COMMIT"]
-
-
-def _point(source: Source) -> str:
-    """What identifies the state of a source that is read now."""
-    newest = f"SELECT MAX(snapshot_id) FROM ducklake_snapshots({literal(source.catalog)})"
-    return (
-        f"(SELECT {{'snapshot': ({newest}), 'identity': point.identity,"
-        f" 'columns': point.columns}} FROM (SELECT (\n{described(source)}\n) AS point))"
-    )

@@ -10,8 +10,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from grebe.compiler.program.sources import Source
-from grebe.compiler.program.text import assign, ident, literal, require_none, temporary, variable
+from grebe.compiler.program.sources import Source, struct
+from grebe.compiler.program.text import (
+    assign,
+    ident,
+    keep,
+    literal,
+    require_none,
+    temporary,
+    variable,
+)
 
 COLUMNS = (
     ("mv_name", "VARCHAR"),
@@ -74,8 +82,9 @@ class Cursors:
         return " AND ".join(f"{ident(name)} = {literal(value)}" for name, value in pairs)
 
     def read(self) -> list[str]:
-        """The rows as variables; a missing or a doubled row raises."""
-        return [self._read(source) for source in self.sources]
+        """The rows as one variable; a missing or a doubled row raises."""
+        rows = f"SELECT * FROM {self.table} WHERE mv_name = {literal(self.mv)}"
+        return [keep("cursors", rows), assign("grebe_cursor", struct(self.sources, self._read))]
 
     def _read(self, source: Source) -> str:
         subject = f'materialized view "{self.view}" and source "{source.key}"'
@@ -85,14 +94,13 @@ class Cursors:
             f'[definition-changed] materialized view "{self.view}" was created from another'
             " definition: drop it and create it again"
         )
-        return assign(
-            f"grebe_cursor_{source.number}",
-            f"SELECT CASE WHEN COUNT(*) = 0 THEN error({literal(missing)})\n"
+        return (
+            f"(SELECT CASE WHEN COUNT(*) = 0 THEN error({literal(missing)})\n"
             f"  WHEN COUNT(*) > 1 THEN error({literal(double)})\n"
             f"  WHEN MIN(definition) <> {literal(self.definition)} THEN error({literal(changed)})\n"
             "  ELSE {'snapshot': MIN(last_snapshot), 'identity': MIN(source_identity),"
             " 'columns': MIN(source_columns)} END\n"
-            f"FROM {self.table} WHERE {self.key(source)}",
+            f"  FROM {temporary('cursors')} WHERE {self.key(source)})"
         )
 
     def initialize(self) -> list[str]:
@@ -134,7 +142,10 @@ class Cursors:
 
     def move(self) -> list[str]:
         """The compare-and-set of every row, and the proof that each of them moved."""
-        either = [f"({self.key(s)} AND last_snapshot = {self._seen(s)})" for s in self.sources]
+        either = [
+            f"({self.key(s)} AND last_snapshot = {s.value('grebe_cursor')}.snapshot)"
+            for s in self.sources
+        ]
         new = {name: self._by_source(name) for name in ("snapshot", "identity", "columns")}
         targets = ("last_snapshot", "source_identity", "source_columns")
         sets = ",\n  ".join(
@@ -151,9 +162,6 @@ class Cursors:
             require_none(proof, message),
         ]
 
-    def _seen(self, source: Source) -> str:
-        return f"{variable(f'grebe_cursor_{source.number}')}.snapshot"
-
     def _by_source(self, what: str) -> str:
         branches = [
             f"WHEN {self.key(source)} THEN {_current(source, what)}" for source in self.sources
@@ -168,7 +176,7 @@ def _any(tests: Sequence[str]) -> str:
 def _current(source: Source, what: str) -> str:
     if what == "snapshot":
         return source.value("grebe_new")
-    return f"{variable(f'grebe_table_{source.number}')}.{what}"
+    return f"{source.value('grebe_table')}.{what}"
 
 
 def described(source: Source) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from grebe.compiler.program.text import ident, literal, variable
@@ -51,6 +51,12 @@ class Source:
         names = ", ".join(literal(part) for part in (self.catalog, self.schema, self.table))
         start = f"LEAST({self.value(after)} + 1, {self.value(upto)})"
         return f"{function}({names}, {start}, {self.value(upto)})"
+
+
+def struct(sources: Sequence[Source], value: Callable[[Source], str]) -> str:
+    """A query for one value with a field for every source."""
+    fields = ",\n  ".join(f"{literal(s.field)}: {value(s)}" for s in sources)
+    return f"SELECT {{\n  {fields}\n}}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ snapshot of the window mentions is read at one version only, so that nothing of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grebe.compiler.program.cursors import HISTORY, Cursors, described
-from grebe.compiler.program.sources import Source
+from grebe.compiler.program.sources import Source, struct
 from grebe.compiler.program.text import assign, ident, keep, literal, temporary, variable
 
 MAINTENANCE = ("merge_adjacent", "rewrite_delete", "flushed_inlined", "compacted_table")
@@ -36,14 +36,13 @@ class Window:
         return [
             *self.cursors.read(),
             keep("history", self._history()),
-            *(assign(f"grebe_table_{s.number}", described(s)) for s in self.sources),
+            assign("grebe_table", struct(self.sources, lambda s: f"(\n{described(s)}\n)")),
             assign("grebe_reason", self._reason()),
-            assign("grebe_new", _struct(self.sources, self._newest)),
-            assign("grebe_touched", _struct(self.sources, self._touched)),
+            assign("grebe_seen", struct(self.sources, self._seen)),
+            assign("grebe_new", struct(self.sources, lambda s: f"{s.value('grebe_seen')}.newest")),
             assign("grebe_worth", self._worth()),
             assign("grebe_full", self._full()),
-            assign("grebe_old", _struct(self.sources, _old)),
-            assign("grebe_trusted", _struct(self.sources, self._trusted)),
+            assign("grebe_old", struct(self.sources, _old)),
         ]
 
     def _history(self) -> str:
@@ -55,33 +54,34 @@ class Window:
             for catalog in catalogs
         )
 
-    def _newest(self, source: Source) -> str:
-        return f"(SELECT MAX(snapshot_id) FROM {HISTORY} WHERE catalog = {literal(source.catalog)})"
+    def _seen(self, source: Source) -> str:
+        """The newest snapshot, and what the window holds of the source.
+
+        Rewriting files leaves changes of older snapshots with other values in the feed, so a
+        window with a rewrite is not trusted.
+        """
+        kinds = ", ".join(literal(kind) for kind in MAINTENANCE)
+        rewritten = f"list_contains(map_keys(changes), {literal(_REWRITE)})"
+        return (
+            f"{{'newest': (SELECT MAX(snapshot_id) FROM {HISTORY}"
+            f" WHERE catalog = {literal(source.catalog)}),\n"
+            f"   'touched': EXISTS ({self._since(source)}),\n"
+            f"   'trusted': NOT EXISTS ({self._since(source)} AND {rewritten}),\n"
+            f"   'worth': EXISTS ({self._since(source)}"
+            f" AND NOT list_has_any(map_keys(changes), [{kinds}]))}}"
+        )
 
     def _since(self, source: Source) -> str:
         """The snapshots of the window that mention the source."""
         return (
             f"SELECT 1 FROM {HISTORY} WHERE catalog = {literal(source.catalog)}"
-            f" AND snapshot_id > {_cursor(source)}.snapshot"
-            f" AND list_has_any(touched, {variable(f'grebe_table_{source.number}')}.ids)"
+            f" AND snapshot_id > {source.value('grebe_cursor')}.snapshot"
+            f" AND list_has_any(touched, {source.value('grebe_table')}.ids)"
         )
-
-    def _touched(self, source: Source) -> str:
-        return f"EXISTS ({self._since(source)})"
 
     def _worth(self) -> str:
         """True when a source changed by something other than maintenance."""
-        kinds = ", ".join(literal(kind) for kind in MAINTENANCE)
-        tests = [
-            f"EXISTS ({self._since(source)} AND NOT list_has_any(map_keys(changes), [{kinds}]))"
-            for source in self.sources
-        ]
-        return f"SELECT {' OR '.join(tests)}"
-
-    def _trusted(self, source: Source) -> str:
-        """Rewriting files leaves changes of older snapshots with other values in the feed."""
-        rewritten = f"list_contains(map_keys(changes), {literal(_REWRITE)})"
-        return f"NOT EXISTS ({self._since(source)} AND {rewritten})"
+        return "SELECT " + " OR ".join(f"{s.value('grebe_seen')}.worth" for s in self.sources)
 
     def _reason(self) -> str:
         cases = [case for source in self.sources for case in self._source_reasons(source)]
@@ -93,7 +93,7 @@ class Window:
         return f"SELECT CASE WHEN reason IS NULL THEN NULL ELSE error(reason) END FROM (\n{reason})"
 
     def _source_reasons(self, source: Source) -> list[tuple[str, str]]:
-        seen, now = _cursor(source), variable(f"grebe_table_{source.number}")
+        seen, now = source.value("grebe_cursor"), source.value("grebe_table")
         hint = f'drop materialized view "{self.cursors.view}" and create it again'
         ids = f"string_split({now}.identity, ' ')"
         replaced = f'[source-replaced] source "{source.key}" is another table than before: {hint}'
@@ -140,10 +140,6 @@ class Window:
         return f"SELECT {variable('grebe_reason')} IS NOT NULL"
 
 
-def _cursor(source: Source) -> str:
-    return variable(f"grebe_cursor_{source.number}")
-
-
 def _ids(catalog: str, table: str) -> str:
     return (
         f"(SELECT list(CAST(table_id AS VARCHAR)) FROM ducklake_table_info({literal(catalog)})"
@@ -151,22 +147,17 @@ def _ids(catalog: str, table: str) -> str:
     )
 
 
-def _struct(sources: Sequence[Source], value: Callable[[Source], str]) -> str:
-    fields = ",\n  ".join(f"{literal(s.field)}: {value(s)}" for s in sources)
-    return f"SELECT {{\n  {fields}\n}}"
-
-
 def _old(source: Source) -> str:
     """The version that the view shows; without a change, the same as the new one."""
-    moved = f"{source.value('grebe_touched')} AND NOT {variable('grebe_full')}"
-    new = source.value("grebe_new")
-    return f"CASE WHEN {moved} THEN {_cursor(source)}.snapshot ELSE {new} END"
+    moved = f"{source.value('grebe_seen')}.touched AND NOT {variable('grebe_full')}"
+    seen, new = source.value("grebe_cursor"), source.value("grebe_new")
+    return f"CASE WHEN {moved} THEN {seen}.snapshot ELSE {new} END"
 
 
 def deltas(sources: Sequence[Source]) -> list[str]:
     """The consolidated change of every source, kept; and which of them really changed."""
     made = [statement for source in sources for statement in _delta(source)]
-    net = _struct(sources, lambda s: f"EXISTS (SELECT 1 FROM {temporary(f'delta_{s.number}')})")
+    net = struct(sources, lambda s: f"EXISTS (SELECT 1 FROM {temporary(f'delta_{s.number}')})")
     some = " OR ".join(source.value("grebe_moved") for source in sources)
     return [*made, assign("grebe_moved", net), assign("grebe_applies", f"SELECT {some}")]
 
@@ -181,7 +172,7 @@ def _delta(source: Source) -> list[str]:
     added = source.changes("ducklake_table_insertions", "grebe_old", "grebe_new")
     removed = source.changes("ducklake_table_deletions", "grebe_old", "grebe_new")
     open_ = f"{source.value('grebe_old')} < {source.value('grebe_new')}"
-    trusted = f"{open_} AND {source.value('grebe_trusted')}"
+    trusted = f"{open_} AND {source.value('grebe_seen')}.trusted"
     counted = f"grebe_counted_{source.number}"
     differs = f"{open_} AND NOT {variable(counted)}"
     grouped = ", ".join([names, *(key for key in map(_canonical, source.columns) if key)])

@@ -1,0 +1,124 @@
+"""The parts of a program put together: set-up, one transaction of maintenance, and the query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+
+from grebe.compiler.lower import Lowered
+from grebe.compiler.nodes import Scan, walk
+from grebe.compiler.plan import RefreshPlan
+from grebe.compiler.program.apply import Writer, kept_relations
+from grebe.compiler.program.cursors import Cursors, described
+from grebe.compiler.program.naming import Naming
+from grebe.compiler.program.sources import Place, Source
+from grebe.compiler.program.storage import storage_of
+from grebe.compiler.program.text import assign, ident, literal, variable
+from grebe.compiler.program.view import MaterializedView
+from grebe.compiler.program.window import Window, deltas
+from grebe.compiler.types import Types
+from grebe.model import Policy
+
+
+def used_columns(found: Iterable[Source], plan: RefreshPlan) -> tuple[Source, ...]:
+    """The sources with the columns that the plan reads; all of them when it has no algebra."""
+    read: dict[str, dict[str, None]] = {}
+    for root in (plan.build, *(step.node for step in plan.steps)):
+        for node in walk(root):
+            if isinstance(node, Scan):
+                read.setdefault(node.table, {}).update(dict.fromkeys(s for _, s in node.pairs))
+    return tuple(
+        replace(s, columns=tuple(pair for pair in s.columns if pair[0] in read[s.key]))
+        if s.key in read
+        else s
+        for s in found
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A planned view with everything that its statements need to know."""
+
+    plan: RefreshPlan
+    lowered: Lowered
+    types: Types
+    sources: tuple[Source, ...]
+    place: Place
+    naming: Naming
+    policy: Policy
+
+    @property
+    def falls_back(self) -> bool:
+        return self.policy is not Policy.STRICT
+
+    def view(self) -> MaterializedView:
+        """The finished program."""
+        table = ident(self.place.catalog, self.place.schema, self.naming.mv_table())
+        storage = storage_of(self.plan, self.types, self.naming, table)
+        cursors = self._cursors()
+        writer = Writer(self.plan, storage, self.sources, cursors.view, self.falls_back)
+        return MaterializedView(
+            view_sql=self.lowered.sql,
+            create_cursors_table=cursors.create(),
+            create_mv=self._create(cursors, writer),
+            initialize_cursors=cursors.initialize(),
+            maintain=self._maintain(cursors, writer),
+            base_tables={s.written.split("\0")[0]: s.catalog for s in self.sources},
+            features=set(self.lowered.features),
+            query_mv=writer.query(),
+            strategy=str(self.plan.strategy) if self.plan.steps else "full_refresh",
+            fallback_reason="; ".join(str(reason) for reason in self.plan.reasons) or None,
+            name=cursors.view,
+            definition=cursors.definition,
+            sources=tuple(source.key for source in self.sources),
+            notes=self.plan.notes,
+        )
+
+    def _cursors(self) -> Cursors:
+        parts = [self.lowered.sql, self.plan.fingerprint, *(s.key for s in self.sources)]
+        definition = blake2b("\x1f".join(parts).encode(), digest_size=16).hexdigest()
+        return Cursors(
+            self.place.catalog,
+            self.place.schema,
+            self.naming.cursors_table(),
+            self.naming.mv_table(),
+            definition,
+            self.sources,
+        )
+
+    def _create(self, cursors: Cursors, writer: Writer) -> str:
+        """What is read is captured in one statement, then read, then handed to the cursors."""
+        points = ",\n".join(f"  {literal(s.field)}: {_point(s)}" for s in self.sources)
+        captured = assign("grebe_read", f"SELECT {{\n{points}\n}}")
+        pins = ", ".join(
+            f"{literal(s.field)}: {s.value('grebe_read')}.snapshot" for s in self.sources
+        )
+        return ";\n".join(
+            [
+                captured,
+                assign("grebe_pins", f"SELECT {{{pins}}}"),
+                writer.create("grebe_pins"),
+                f"SET VARIABLE {cursors.created} = {variable('grebe_read')}",
+            ]
+        )
+
+    def _maintain(self, cursors: Cursors, writer: Writer) -> list[str]:
+        window = Window(
+            cursors, self.naming.mv_table(), self.falls_back, always_full=not self.plan.steps
+        )
+        body = window.statements()
+        if self.plan.steps:
+            body += deltas(self.sources)
+        body += writer.statements()
+        body += cursors.move()
+        return ["BEGIN", *body, *kept_relations(body), "COMMIT"]
+
+
+def _point(source: Source) -> str:
+    """What identifies the state of a source that is read now."""
+    newest = f"SELECT MAX(snapshot_id) FROM ducklake_snapshots({literal(source.catalog)})"
+    return (
+        f"(SELECT {{'snapshot': ({newest}), 'identity': point.identity,"
+        f" 'columns': point.columns}} FROM (SELECT (\n{described(source)}\n) AS point))"
+    )
