@@ -217,6 +217,7 @@ def main() -> None:
     parser.add_argument("--scale", type=float, default=1)
     parser.add_argument("--runs", type=int, default=9)
     parser.add_argument("--folder", type=Path, default=Path(".cache/bench"))
+    parser.add_argument("--modes", nargs="+", default=list(MODES), choices=list(MODES))
     parser.add_argument("--keep", action="store_true", help="tables of an earlier run")
     options = parser.parse_args()
     folder = options.folder.absolute()
@@ -225,7 +226,7 @@ def main() -> None:
     lines = [f'"{key}" = "{value}"' for key, value in event_log_conf(log).items()]
     (folder / "grebe.toml").write_text("\n".join(["[spark.conf]", *lines, ""]))
     spark = open_session(load(folder))
-    kinds = [(mode, where) for mode in MODES for where in ("clustered", "spread")]
+    kinds = [(mode, where) for mode in options.modes for where in ("clustered", "spread")]
     if options.keep:
         cases = [built(spark, mode, where) for mode, where in kinds]
     else:

@@ -22,6 +22,7 @@ Value = Any
 
 def consolidate_arrow(rows: pa.Table) -> pa.Table:
     """Each distinct row once with its summed weight; rows that sum to zero are gone."""
+    import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -36,7 +37,7 @@ def consolidate_arrow(rows: pa.Table) -> pa.Table:
             keys += _arrow_keys(_one_chunk(rows.column(index)))
     names = [f"k{index}" for index in range(len(keys))]
     table = pa.Table.from_arrays(
-        [*keys, _one_chunk(rows[WEIGHT]), pa.array(range(rows.num_rows), pa.int64())],
+        [*keys, _one_chunk(rows[WEIGHT]), pa.array(np.arange(rows.num_rows))],
         names=[*names, "weight", "row"],
     )
     summed = table.group_by(names).aggregate([("weight", "sum"), ("row", "min")])
