@@ -2,7 +2,7 @@
 
 COUNT needs no type. SUM needs an exact one: a float sum depends on the order of the rows and
 never recovers from an infinity. AVG needs one for which sum / count is bit by bit what the
-engine's own AVG gives: small integers, and on Spark decimals up to precision 24.
+engine's own AVG gives: small integers, and on Spark decimals of precision up to 24 and scale from 2.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from grebe.compiler.scalar import Scalar, build, column, number
 from grebe.compiler.types import Decimal, Types
 
 _AVG_DECIMAL: Final = 24
+_AVG_SCALE: Final = 2
 _AVG_INTEGER: Final = 10
 """Digits of INT: the sum of fewer than 2^22 such values is exact in the engine's double, too."""
 
@@ -30,7 +31,9 @@ class Linear:
     argument: Scalar
     state: str
     result: str | None = None
-    """The type of the visible value where the engine's own division would give another."""
+    """The type of the visible value where the engine's own arithmetic would give another."""
+    dividend: str = ":s"
+    """How the sum enters a division, so that the quotient is rounded once, as AVG rounds it."""
 
     @property
     def needs_sum(self) -> bool:
@@ -45,7 +48,8 @@ class Linear:
             shown = f"CAST(:s AS {self.result})" if self.result else ":s"
             return build(f"CASE WHEN :n > 0 THEN {shown} END", n=n, s=s)
         if self.result:
-            return build(f"CASE WHEN :n > 0 THEN CAST(:s / :n AS {self.result}) END", n=n, s=s)
+            quotient = f"CAST({self.dividend} / :n AS {self.result})"
+            return build(f"CASE WHEN :n > 0 THEN {quotient} END", n=n, s=s)
         return build("CASE WHEN :n > 0 THEN CAST(:s AS DOUBLE) / :n END", n=n, s=s)
 
 
@@ -71,14 +75,19 @@ def linear_call(call: Scalar, types: Types) -> Linear | None:
         return Linear("sum", argument, state, _sum_type(number_type, types))
     if number_type.integer and number_type.precision <= _AVG_INTEGER:
         return Linear("avg", argument, state)
-    if (
-        types.dialect == "spark"
-        and number_type.precision <= _AVG_DECIMAL
-        and not number_type.integer
-    ):
+    if types.dialect == "spark" and _divides_like_avg(number_type):
         result = f"DECIMAL({number_type.precision + 4}, {number_type.scale + 4})"
-        return Linear("avg", argument, state, result)
+        dividend = f"CAST(:s AS DECIMAL({_AVG_DECIMAL + 10}, {number_type.scale}))"
+        return Linear("avg", argument, state, result, dividend)
     return None
+
+
+def _divides_like_avg(exact: Decimal) -> bool:
+    """True when Spark's division of DECIMAL(34, s) by a count has the scale of its AVG, s + 4.
+
+    It has at least 6 digits, so below scale 2 the quotient would be rounded twice.
+    """
+    return not exact.integer and exact.precision <= _AVG_DECIMAL and exact.scale >= _AVG_SCALE
 
 
 def _sum_type(exact: Decimal, types: Types) -> str | None:
@@ -98,4 +107,4 @@ def _count(tree: exp.Count) -> Linear | None:
 
 
 def _state_name(argument: Scalar) -> str:
-    return f"__grebe_{blake2b(argument.text.encode(), digest_size=4).hexdigest()}"
+    return f"__grebe_{blake2b(argument.text.encode(), digest_size=8).hexdigest()}"
