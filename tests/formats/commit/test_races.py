@@ -171,8 +171,15 @@ def test_exactly_one_of_two_sparks_wins(
             long_run.add(races=1)
 
 
-@pytest.mark.parametrize("kind", ["append", "large"])
-@pytest.mark.parametrize("place", ["iceberg.begun", "iceberg.branched", "iceberg.proved"])
+@pytest.mark.parametrize(
+    ("place", "kind"),
+    [
+        ("iceberg.begun", "append"),
+        ("iceberg.branched", "large"),
+        ("iceberg.proved", "append"),
+        ("iceberg.proved", "large"),
+    ],
+)
 def test_a_run_applies_itself_again_on_top_of_compaction(
     table: Table, client: Clients, barrier: Barrier, place: str, kind: str
 ) -> None:

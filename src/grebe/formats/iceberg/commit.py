@@ -8,6 +8,7 @@ guessed from its error: the table's own history is read again, and that decides.
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -188,7 +189,7 @@ class Committer:
         try:
             parts: list[Part] = []
             for write in run.writes:
-                views.append(f"__grebe_rows_{run.id}_{len(views)}")
+                views.append(re.sub(r"\W", "_", f"__grebe_rows_{run.id}_{len(views)}"))
                 rows = self._query(write.rows, views[-1]) or target.no_rows()
                 parts += parts_of(target, write, rows)
             yield parts or [Part(target.nothing())]

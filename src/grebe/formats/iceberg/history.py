@@ -38,7 +38,7 @@ def changed_rows(snapshot: Snapshot) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class LogEntry:
-    """An earlier metadata file of the table, and when it was written."""
+    """A metadata file of the table, and when it was written."""
 
     written_at: datetime
     file: str
@@ -68,7 +68,7 @@ class HistoryReader(Protocol):
         """The history now."""
 
     def log(self) -> tuple[LogEntry, ...]:
-        """Earlier metadata files, newest first."""
+        """The current metadata file and the earlier ones that it lists, newest first."""
 
     def read_file(self, file: str) -> History:
         """The history that an earlier metadata file holds."""
@@ -87,13 +87,14 @@ class MetadataReader:
         return self.read_file(self.locator.metadata_location(self.name))
 
     def log(self) -> tuple[LogEntry, ...]:
-        """Earlier metadata files, newest first."""
-        data = self._bytes(self.locator.metadata_location(self.name))
-        document: dict[str, Any] = json.loads(data)
-        return tuple(
+        """The current metadata file and the earlier ones that it lists, newest first."""
+        location = self.locator.metadata_location(self.name)
+        document: dict[str, Any] = json.loads(self._bytes(location))
+        earlier = (
             LogEntry(_instant(int(entry["timestamp-ms"])), entry["metadata-file"])
             for entry in reversed(document.get("metadata-log") or ())
         )
+        return LogEntry(_instant(int(document["last-updated-ms"])), location), *earlier
 
     def read_file(self, file: str) -> History:
         """The history that an earlier metadata file holds."""
@@ -124,12 +125,12 @@ class SparkReader:
         return History(refs, snapshots)
 
     def log(self) -> tuple[LogEntry, ...]:
-        """Earlier metadata files, newest first."""
+        """The current metadata file and the earlier ones that it lists, newest first."""
         rows = self.session.sql(
             "SELECT unix_millis(timestamp) AS at, file "
             f"FROM {self.name.quoted()}.metadata_log_entries ORDER BY timestamp, file"
         ).collect()
-        return tuple(LogEntry(_instant(row["at"]), row["file"]) for row in reversed(rows[:-1]))
+        return tuple(LogEntry(_instant(row["at"]), row["file"]) for row in reversed(rows))
 
     def read_file(self, file: str) -> History:
         """The history that an earlier metadata file holds."""
@@ -226,21 +227,21 @@ class Lineage:
 
 
 def _readable(reader: HistoryReader) -> Iterator[History]:
-    for entry in reader.log():
+    for entry in reader.log()[1:]:
         try:
             yield reader.read_file(entry.file)
         except Exception:  # any file of the log may be gone; the next may not be
             continue
 
 
-def first_seen(reader: HistoryReader, ref: str) -> datetime | None:
-    """When a ref that exists now appeared, None when no earlier file has it.
+def first_seen(reader: HistoryReader, ref: str) -> datetime:
+    """When a ref that exists now appeared.
 
     It was made once and is there since, so the log can be bisected. A log that begins later than
     the ref gives the log's beginning: the ref is at least that old.
     """
     log = reader.log()
-    low, high = 0, len(log)
+    low, high = 1, len(log)
     while low < high:
         middle = (low + high) // 2
         try:
@@ -248,4 +249,4 @@ def first_seen(reader: HistoryReader, ref: str) -> datetime | None:
         except Exception:  # a file that is gone is older than what is asked for
             present = False
         low, high = (middle + 1, high) if present else (low, middle)
-    return log[low - 1].written_at if low else None
+    return log[low - 1].written_at

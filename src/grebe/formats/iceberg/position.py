@@ -72,8 +72,12 @@ def _own(snapshot: Snapshot, version: Version, foreign: tuple[str, ...]) -> Posi
         part = snapshot.summary.get(PART, "?")
         reason = f"main stands inside run {snapshot.summary[RUN]} (part {part})"
         return Position(frontier=None, version=version, foreign=foreign, unproven=reason)
+    frontier = _parsed(text)
+    if frontier is None:
+        reason = f"the frontier of run {snapshot.summary[RUN]} cannot be read"
+        return Position(frontier=None, version=version, foreign=foreign, unproven=reason)
     return Position(
-        frontier=Frontier.from_json(text),
+        frontier=frontier,
         version=version,
         row_version=_row_version(snapshot),
         foreign=foreign,
@@ -85,8 +89,15 @@ def _unproven(
 ) -> Position:
     tagged = lineage.now.tip(TAG)
     text = tagged.summary.get(FRONTIER) if tagged else None
-    frontier = Frontier.from_json(text) if text else None
+    frontier = _parsed(text) if text else None
     return Position(frontier=frontier, version=version, foreign=foreign, unproven=reason)
+
+
+def _parsed(text: str) -> Frontier | None:
+    try:
+        return Frontier.from_json(text)
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
 def _row_version(snapshot: Snapshot) -> Version:

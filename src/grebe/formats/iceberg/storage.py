@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from grebe.errors import ConflictError
@@ -24,6 +23,7 @@ SETTINGS = {
     "write.merge.mode": "merge-on-read",
     "commit.retry.num-retries": "10",
     "write.metadata.previous-versions-max": "200",
+    "write.metadata.delete-after-commit.enabled": "true",
 }
 
 
@@ -65,7 +65,7 @@ class IcebergStorage:
         """The branches of runs that did not finish, running ones included, oldest first."""
         reader = self._reader()
         found = [
-            Orphan(run_id, first_seen(reader, ref) or datetime.now(UTC))
+            Orphan(run_id, first_seen(reader, ref))
             for ref in reader.read().refs
             if (run_id := run_of(ref)) is not None
         ]
