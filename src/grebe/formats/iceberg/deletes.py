@@ -25,7 +25,6 @@ class Deletes:
         self._files = files
         self._keep = keep
         self._found: OrderedDict[tuple[str, int], dict[str, BitMap64]] = OrderedDict()
-        self.bytes_read = 0
 
     def positions(self, file: DataFile, live: LiveFiles) -> BitMap64:
         """The positions of a data file that are deleted in a state whose deletes were loaded."""
@@ -41,7 +40,6 @@ class Deletes:
             self._found.popitem(last=False)
         paths = list(dict.fromkeys(delete.path for delete in missing))
         contents = dict(zip(paths, self._files.read(paths), strict=True))
-        self.bytes_read += sum(len(content) for content in contents.values())
         for delete in missing:
             self._found[delete.key] = _parse(delete, contents[delete.path])
 
