@@ -14,12 +14,13 @@ import pytest
 from grebe.formats.base import WEIGHT
 
 ROOT = Path(__file__).resolve().parent.parent
+# Each starts a Spark of its own, which takes minutes on a busy machine.
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
 
-@pytest.mark.spark
-def test_the_demo_shows_exactly_what_changed() -> None:
+def test_the_demo_shows_exactly_what_changed(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "examples.demo"],
+        [sys.executable, "-m", "examples.demo", str(tmp_path)],
         cwd=ROOT,
         env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1"},
         capture_output=True,
@@ -44,7 +45,6 @@ def test_the_demo_shows_exactly_what_changed() -> None:
     assert not any(row[1] == "7" for row in cells if len(row) == 4)
 
 
-@pytest.mark.spark
 def test_the_example_in_the_readme_is_true(tmp_path: Path) -> None:
     found = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     assert found is not None

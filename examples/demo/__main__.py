@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 import time
 from pathlib import Path
 
@@ -21,9 +22,9 @@ FOLDER = Path(".cache") / "demo"
 SHOWN = 12
 
 
-def main() -> None:
+def main(folder: Path) -> None:
     console = Console()
-    settings, events = fresh_project(FOLDER)
+    settings, events = fresh_project(folder)
     begun = time.perf_counter()
     spark = open_session(settings)
     console.print(f"Spark started in {time.perf_counter() - begun:.1f} s")
@@ -88,4 +89,4 @@ def rows(name: str, changes: Changes) -> Table:
 
 
 if __name__ == "__main__":
-    main()
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER)

@@ -17,7 +17,8 @@ from grebe.engine.session import is_connect, open_session
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
+# Some start a Spark of their own, which takes minutes on a busy machine.
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
 
 def values(spark: SparkSession, query: str) -> list[tuple[object, ...]]:
