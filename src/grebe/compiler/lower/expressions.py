@@ -80,8 +80,9 @@ class Resolver:
             return self.placeholder(Kind.EXISTS, _query(tree.this))
         if isinstance(tree, exp.In) and tree.args.get("query") is not None:
             return self.membership(tree)
-        if isinstance(tree, exp.Binary) and isinstance(tree.expression, (exp.Any, exp.All)):
-            return self.quantified(tree)
+        if isinstance(tree, exp.Binary):
+            quantifier = _quantifier(tree.expression)
+            return None if quantifier is None else self.quantified(tree, quantifier)
         return None
 
     def checked(self, tree: exp.Expr) -> exp.Expr:
@@ -101,7 +102,12 @@ class Resolver:
 
     def rebuilt(self, tree: exp.Expr) -> exp.Expr:
         """The same kind of node with resolved children."""
-        return mapped(tree, self.child)
+        return mapped(tree, self.compared if isinstance(tree, _COMPARISONS) else self.child)
+
+    def compared(self, tree: exp.Expr) -> exp.Expr:
+        """A side of a comparison; a comparison among them keeps its own parentheses."""
+        built = self.child(tree)
+        return exp.paren(built, copy=False) if isinstance(built, _COMPARISONS) else built
 
     def child(self, tree: exp.Expr) -> exp.Expr:
         leaf = (exp.Identifier, exp.Literal, exp.DataType, exp.Var, exp.Null, exp.Boolean, exp.Star)
@@ -156,8 +162,7 @@ class Resolver:
         parts = plain.expressions if isinstance(plain, exp.Tuple) else [plain]
         return tuple(self.scalar(part) for part in parts)
 
-    def quantified(self, tree: exp.Binary) -> exp.Expr:
-        quantifier = tree.expression
+    def quantified(self, tree: exp.Binary, quantifier: exp.Any | exp.All) -> exp.Expr:
         query = quantifier.this
         if isinstance(query, exp.Paren):
             query = query.unnest()
@@ -221,6 +226,19 @@ class Resolver:
         for key in ("partition_by", "order", "spec"):
             parts[key] = parts.get(key) or base.args.get(key)
         return exp.Window(**{key: _copied(value) for key, value in parts.items()})
+
+
+def _quantifier(tree: exp.Expr) -> exp.Any | exp.All | None:
+    """The ANY or ALL on the right of a comparison; the parser takes some for functions."""
+    if isinstance(tree, (exp.Any, exp.All)):
+        return tree
+    word = tree.name.lower() if isinstance(tree, exp.Anonymous) else ""
+    if word not in ("all", "any", "some") or len(tree.expressions) != 1:
+        return None
+    inside = tree.expressions[0].unnest()
+    if not isinstance(inside, exp.Query):
+        return None
+    return exp.All(this=inside.copy()) if word == "all" else exp.Any(this=inside.copy())
 
 
 def _copied(value: object) -> object:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -30,6 +30,8 @@ class Grouping:
     calls: dict[str, str] = field(default_factory=dict)
     scalars: list[tuple[str, Scalar]] = field(default_factory=list)
     grouping_sets: GroupingMarks | None = None
+    renamed: tuple[tuple[str, str], ...] = ()
+    """Key columns below the aggregate with their names above it."""
 
     def lift(self, tree: exp.Expr) -> exp.Expr:
         """The expression over the aggregate's output."""
@@ -91,11 +93,8 @@ class Grouping:
 
     def lift_operands(self, item: Pending) -> None:
         operands = tuple(Scalar.of(self.lift(operand.copy())) for operand in item.operands)
-        if operands == item.operands:
-            return
-        self.block.pending[item.name] = Pending(
-            item.name, item.kind, item.query, item.environment, operands, item.compare, item.negated
-        )
+        renamed = tuple((old, new) for old, new in self.renamed if old != new)
+        self.block.pending[item.name] = replace(item, operands=operands, renamed=renamed)
 
     def mark(self, tree: exp.Expr) -> exp.Expr:
         if self.grouping_sets is None:

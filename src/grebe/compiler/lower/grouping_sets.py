@@ -173,6 +173,7 @@ def aggregated(
         )
         columns = dict(zip(texts, final, strict=True))
         grouping = Grouping(context, block, columns, kinds, grouping_sets=marks)
+        grouping.renamed = tuple(zip(names, final, strict=True))
     lifted = [grouping.lift(tree) for tree in trees]
     block.join_subqueries(call for _, call in grouping.scalars)
     calls = tuple(grouping.scalars)

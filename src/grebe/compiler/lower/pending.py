@@ -35,3 +35,5 @@ class Pending:
     operands: tuple[Scalar, ...] = ()
     compare: type[exp.Binary] = exp.EQ
     negated: bool = False
+    renamed: tuple[tuple[str, str], ...] = ()
+    """Columns of the outer row that have another name where the subquery is joined."""

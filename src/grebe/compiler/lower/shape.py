@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from grebe.compiler.lower.context import Context
 from grebe.compiler.nodes import (
@@ -20,7 +21,8 @@ from grebe.compiler.nodes import (
     Values,
     Window,
 )
-from grebe.compiler.scalar import Scalar, column
+from grebe.compiler.pin import rebuilt
+from grebe.compiler.scalar import Scalar, column, rename
 
 
 def scalars_of(node: Node) -> Iterable[Scalar]:
@@ -41,6 +43,33 @@ def scalars_of(node: Node) -> Iterable[Scalar]:
         case Values():
             return (scalar for row in node.rows for scalar in row)
     return ()
+
+
+def with_names(node: Node, names: Mapping[str, str]) -> Node:
+    """The relation with columns that it reads from around it under other names."""
+    if not names or not free_columns(node) & set(names):
+        return node
+
+    def change(current: Node) -> Node:
+        below = rebuilt(current, change)
+        match below:
+            case Filter():
+                return replace(below, predicate=rename(below.predicate, names))
+            case Project():
+                outputs = tuple((name, rename(item, names)) for name, item in below.outputs)
+                return replace(below, outputs=outputs)
+            case InnerJoin():
+                return replace(below, on=tuple(rename(item, names) for item in below.on))
+            case OuterJoin() | SemiJoin() | MarkJoin():
+                return replace(below, on=rename(below.on, names))
+            case Aggregate() | Window():
+                calls = tuple((name, rename(call, names)) for name, call in below.calls)
+                return replace(below, calls=calls)
+            case Unnest():
+                return replace(below, collection=rename(below.collection, names))
+        return below
+
+    return change(node)
 
 
 def free_columns(node: Node) -> frozenset[str]:

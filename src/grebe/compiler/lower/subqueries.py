@@ -13,7 +13,7 @@ from grebe.compiler.lower.pending import Kind, Pending
 from grebe.compiler.lower.pull import Keyed, keys_of, pull
 from grebe.compiler.lower.push import NotPushedError, Pushed, joined_by, push
 from grebe.compiler.lower.scope import Query
-from grebe.compiler.lower.shape import at_most_one_row, exactly_one_row, free_columns
+from grebe.compiler.lower.shape import at_most_one_row, exactly_one_row, free_columns, with_names
 from grebe.compiler.nodes import (
     Aggregate,
     Distinct,
@@ -40,7 +40,7 @@ class _Matched:
 
 def join_semi(context: Context, left: Node, item: Pending, *, anti: bool) -> Node:
     """The left rows for which the test is TRUE; ``anti``: for which its negation is."""
-    found = _matched(context, left, item)
+    found = _matched(context, left, item, exact=anti)
     if found is None:
         return left
     test = build("COALESCE(:p, TRUE)", p=found.test) if anti and found.test != TRUE else found.test
@@ -49,7 +49,7 @@ def join_semi(context: Context, left: Node, item: Pending, *, anti: bool) -> Nod
 
 def join_mark(context: Context, left: Node, item: Pending) -> Node:
     """The left rows with the test's value: TRUE, FALSE, or NULL when it is unknown."""
-    found = _matched(context, left, item)
+    found = _matched(context, left, item, exact=True)
     if found is None:
         return Project(left, (*((n, column(n)) for n in left.columns), (item.name, NULL)))
     # A pair that may or may not belong does not belong: only the test itself can be unknown.
@@ -57,8 +57,9 @@ def join_mark(context: Context, left: Node, item: Pending) -> Node:
     return MarkJoin(left, found.node, all_of([*belong, found.test]), item.name)
 
 
-def _matched(context: Context, left: Node, item: Pending) -> _Matched | None:
-    query = context.lower_query(context, item.query, item.environment)
+def _matched(context: Context, left: Node, item: Pending, *, exact: bool) -> _Matched | None:
+    """The right side and its test; ``exact`` when unknown must be told from FALSE."""
+    query = _lowered(context, item)
     node = query.node
     if item.kind is Kind.EXISTS:
         query = Query(_bare(node), query.columns)
@@ -68,6 +69,8 @@ def _matched(context: Context, left: Node, item: Pending) -> _Matched | None:
         context.invalid(f"{wanted} values are compared with {given} columns", item.query)
     outer = free_columns(node) & set(left.columns)
     test = _test(item, query)
+    if exact and context.dialect == "duckdb":
+        test = _as_duckdb(test, item, query)
     if not outer:
         return _Matched(node, (), test)
     pulled = pull(context, node, outer, bag=False)
@@ -77,6 +80,12 @@ def _matched(context: Context, left: Node, item: Pending) -> _Matched | None:
             return _Matched(pulled.node, pulled.conditions, test)
     pushed = _pushed(context, node, left, item)
     return None if pushed is None else _Matched(pushed.node, (joined_by(pushed),), test)
+
+
+def _lowered(context: Context, item: Pending) -> Query:
+    """The subquery over the outer row as it is where they are joined."""
+    query = context.lower_query(context, item.query, item.environment)
+    return Query(with_names(query.node, dict(item.renamed)), query.columns)
 
 
 def _pushed(context: Context, node: Node, left: Node, item: Pending) -> Pushed | None:
@@ -110,6 +119,16 @@ def _test(item: Pending, query: Query) -> Scalar:
     return build("NOT :p", p=test) if item.negated else test
 
 
+def _as_duckdb(test: Scalar, item: Pending, query: Query) -> Scalar:
+    """Where rows of several columns are compared, DuckDB says unknown as soon as one is NULL."""
+    if len(item.operands) < 2:
+        return test
+    values = [*item.operands, *(column(name) for _, name in query.columns)]
+    missing = [exp.Is(this=_wrapped(value), expression=exp.null()) for value in values]
+    unknown = exp.If(this=exp.or_(*missing, copy=False), true=exp.null())
+    return Scalar.of(exp.Case(ifs=[unknown], default=test.copy()))
+
+
 def _wrapped(operand: Scalar) -> exp.Expr:
     tree = operand.copy()
     return tree if isinstance(tree, (exp.Column, exp.Literal)) else exp.paren(tree, copy=False)
@@ -117,7 +136,7 @@ def _wrapped(operand: Scalar) -> exp.Expr:
 
 def join_scalar(context: Context, left: Node, item: Pending) -> Node:
     """The left rows with the subquery's one value, NULL when it has no row."""
-    query = context.lower_query(context, item.query, item.environment)
+    query = _lowered(context, item)
     if len(query.columns) != 1:
         context.invalid("a subquery used as a value has exactly one column", item.query)
     value = query.columns[0][1]

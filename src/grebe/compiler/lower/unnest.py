@@ -178,6 +178,8 @@ def explode_items(context: Context, block: Block, items: list[Item]) -> list[Ite
             given = [item.name]
     kind = context.types.get(collection.column or "", "").upper()
     plain = not isinstance(call, _WITH_POSITION) and not kind.startswith("MAP")
+    if kind.startswith("STRUCT"):
+        context.refuse(ReasonCode.TABLE_FUNCTION, "UNNEST of a struct has no rule", call)
     names = _names(context, call, collection, given if len(given) != 1 or plain else [])
     node, pairs = _exploded(context, block.node, collection, names, outer=isinstance(call, _OUTER))
     block.node = node
