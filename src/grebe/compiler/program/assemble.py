@@ -14,7 +14,7 @@ from grebe.compiler.program.cursors import Cursors, described
 from grebe.compiler.program.naming import Naming
 from grebe.compiler.program.sources import Place, Source
 from grebe.compiler.program.storage import storage_of
-from grebe.compiler.program.text import assign, ident, literal, variable
+from grebe.compiler.program.text import assign, ident, literal
 from grebe.compiler.program.view import MaterializedView
 from grebe.compiler.program.window import Window, deltas
 from grebe.compiler.types import Types
@@ -99,7 +99,7 @@ class Program:
                 captured,
                 assign("grebe_pins", f"SELECT {{{pins}}}"),
                 writer.create("grebe_pins"),
-                f"SET VARIABLE {cursors.created} = {variable('grebe_read')}",
+                cursors.remember("grebe_read"),
             ]
         )
 

@@ -59,6 +59,15 @@ class Cursors:
         digest = blake2b(f"{self.view}\x1f{self.definition}".encode(), digest_size=4).hexdigest()
         return f"grebe_created_{digest}"
 
+    def remember(self, read: str) -> str:
+        """The statement that hands on what `create_mv` has read."""
+        points = [
+            f"CAST({source.value(read)}.{what} AS VARCHAR)"
+            for source in self.sources
+            for what in ("snapshot", "identity", "columns")
+        ]
+        return f"SET VARIABLE {self.created} = [{', '.join(points)}]"
+
     def create(self) -> str:
         """The table, made if it is missing; a table with other columns is an error."""
         columns = ",\n".join(f"  {ident(name)} {kind} NOT NULL" for name, kind in COLUMNS)
@@ -109,7 +118,8 @@ class Cursors:
         return [*merged, f"SET VARIABLE {self.created} = NULL"]
 
     def _initialize(self, source: Source) -> str:
-        made = f"{variable(self.created)}.{source.field}"
+        made = f"CAST({variable(self.created)} AS VARCHAR[])"
+        first = 3 * (source.number - 1) + 1
         subject = f'materialized view "{self.view}" and source "{source.key}"'
         message = f"no cursor row for {subject}: run create_mv first, on this connection"
         values = {
@@ -117,9 +127,9 @@ class Cursors:
             "source_catalog": literal(source.catalog),
             "source_schema": literal(source.schema),
             "source_table": literal(source.table),
-            "last_snapshot": f"{made}.snapshot",
-            "source_identity": f"{made}.identity",
-            "source_columns": f"{made}.columns",
+            "last_snapshot": f"CAST({made}[{first}] AS BIGINT)",
+            "source_identity": f"{made}[{first + 1}]",
+            "source_columns": f"{made}[{first + 2}]",
             "definition": literal(self.definition),
         }
         fresh = ", ".join(f"{value} AS {ident(name)}" for name, value in values.items())
