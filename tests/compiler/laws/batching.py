@@ -39,6 +39,9 @@ Batched = tuple[Node, str]
 """A batched relation, and the name of its case column."""
 
 
+Memo = dict[str, Batched]
+
+
 def batch(root: Node) -> Node:
     """The tree over a batch of databases; its last column is the case id."""
     node, case = _batch(root, {})
@@ -65,22 +68,27 @@ def _equates(item: Scalar) -> bool:
     return isinstance(item.ast, (exp.EQ, exp.NullSafeEQ)) and len(item.columns) > 1
 
 
-def _batch(node: Node, memo: dict[str, Batched]) -> Batched:
+def _batch(node: Node, memo: Memo) -> Batched:
+    """Equal subtrees stay equal, unless only the case id would tell them apart in a join."""
+    if any(isinstance(leaf, Scan) and not leaf.pairs for leaf in walk(node)):
+        return _made(node, memo)
     if node.digest not in memo:
         memo[node.digest] = _made(node, memo)
     return memo[node.digest]
 
 
-def _made(node: Node, memo: dict[str, Batched]) -> Batched:
+def _made(node: Node, memo: Memo) -> Batched:
     match node:
         case Scan():
-            return _scan(node)
+            return _scan(node, memo)
         case Values():
             cases = Scan(CASES, ((f"case_{node.digest[:12]}", CASE),))
             return InnerJoin((cases, node), ()), cases.columns[0]
         case Project():
-            below, case = _batch(node.input, memo)
-            return Project(below, (*node.outputs, (case, column(case)))), case
+            # A new name wherever columns get new names: a relation may be joined with itself.
+            below, own = _batch(node.input, memo)
+            case = f"case_{node.digest[:12]}"
+            return Project(below, (*node.outputs, (case, column(own)))), case
         case InnerJoin():
             return _inner(node, memo)
         case OuterJoin() | SemiJoin() | MarkJoin():
@@ -92,12 +100,15 @@ def _made(node: Node, memo: dict[str, Batched]) -> Batched:
     raise AssertionError(f"no batched form of {type(node).__name__}")
 
 
-def _scan(node: Scan) -> Batched:
+def _scan(node: Scan, memo: Memo) -> Batched:
     case = f"case_{node.digest[:12]}"
+    if not node.pairs:
+        case = f"{case}_{len(memo)}"
+        memo[case] = (node, case)
     return replace(node, pairs=(*node.pairs, (case, CASE))), case
 
 
-def _unary(node: Node, memo: dict[str, Batched]) -> Batched:
+def _unary(node: Node, memo: Memo) -> Batched:
     (child,) = node.inputs
     below, case = _batch(child, memo)
     match node:
@@ -123,14 +134,14 @@ def _split_by(call: Scalar, case: str) -> Scalar:
     return Scalar.of(tree)
 
 
-def _inner(node: InnerJoin, memo: dict[str, Batched]) -> Batched:
+def _inner(node: InnerJoin, memo: Memo) -> Batched:
     parts = [_batch(part, memo) for part in node.parts]
     first = parts[0][1]
     same_case = [equals(column(first), column(case)) for _, case in parts[1:]]
     return InnerJoin(tuple(part for part, _ in parts), (*node.on, *same_case)), first
 
 
-def _binary(node: OuterJoin | SemiJoin | MarkJoin, memo: dict[str, Batched]) -> Batched:
+def _binary(node: OuterJoin | SemiJoin | MarkJoin, memo: Memo) -> Batched:
     left, mine = _batch(node.left, memo)
     right, theirs = _batch(node.right, memo)
     on = all_of((*conjuncts_of(node.on), equals(column(mine), column(theirs))))
@@ -148,7 +159,7 @@ def _full(joined: OuterJoin, columns: tuple[str, ...], mine: str, theirs: str) -
     return Project(joined, (*((name, column(name)) for name in columns), (case, either))), case
 
 
-def _stacked(node: UnionAll | SetOperation, memo: dict[str, Batched]) -> Batched:
+def _stacked(node: UnionAll | SetOperation, memo: Memo) -> Batched:
     case = f"case_{node.digest[:12]}"
     branches = []
     for child in node.inputs:

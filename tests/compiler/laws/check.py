@@ -87,17 +87,28 @@ def _close(one: object, two: object) -> bool:
     return isclose(one, two, rel_tol=RELATIVE, abs_tol=1e-12)
 
 
-def delta_law(database: Database, root: Node, types: Types) -> Difference:
-    """V(old) plus the change minus V(new)."""
-    return bag_difference(
-        database,
-        root.columns,
-        (
-            (database.sql(pinned(root, At.OLD)), "1"),
-            (database.sql(change(root, types)), f'"{WEIGHT}"'),
-            (database.sql(pinned(root, At.NEW)), "-1"),
-        ),
-    )
+@dataclass(frozen=True, slots=True)
+class DeltaLaw:
+    """V(old) plus the change minus V(new) is nothing."""
+
+    old: Node
+    change: Node
+    new: Node
+
+    @staticmethod
+    def of(root: Node, types: Types) -> DeltaLaw:
+        return DeltaLaw(pinned(root, At.OLD), change(root, types), pinned(root, At.NEW))
+
+    def __call__(self, database: Database) -> Difference:
+        return bag_difference(
+            database,
+            self.new.columns,
+            (
+                (database.sql(self.old), "1"),
+                (database.sql(self.change), f'"{WEIGHT}"'),
+                (database.sql(self.new), "-1"),
+            ),
+        )
 
 
 Law = Callable[[Database], Difference]
@@ -126,7 +137,7 @@ def _size(rows: Rows) -> int:
 
 def _rows_of(database: Database, case: int) -> Rows:
     def read(table: str, version: int) -> Counter[Row]:
-        name = f"{database.prefix}{table}_{version}"
+        name = f"{database.tables_prefix}{table}_{version}"
         return Counter(
             tuple(_hashable(item) for item in row)
             for row in database.rows(f'SELECT * FROM "{name}" WHERE {CASE} = {case}')
@@ -158,8 +169,7 @@ def _loaded(database: Database, rows: Rows, prefix: str = "min_") -> Database:
     """A database of one case: old rows, new rows and their difference."""
     connection = database.connection
     for table, (before, after) in rows.items():
-        like = f'"{database.prefix}{table}_{database.cycle}"'
-        delta = f'"{database.prefix}{table}_d{database.cycle}"'
+        like, delta = f'"{database.prefix}{table}_new"', f'"{database.prefix}{table}_delta"'
         net = {row: after[row] - before[row] for row in before | after}
         changed = [(*row, weight) for row, weight in net.items() if weight]
         _fill(connection, f"{prefix}{table}_0", like, list(before.elements()))
@@ -167,7 +177,7 @@ def _loaded(database: Database, rows: Rows, prefix: str = "min_") -> Database:
         _fill(connection, f"{prefix}{table}_d1", delta, changed)
     cases = sorted({int(str(row[0])) for sides in rows.values() for side in sides for row in side})
     _fill(connection, f"{prefix}cases", '"cases"', [(case,) for case in cases])
-    return Database(connection, database.tables, prefix, 1)
+    return Database(connection, database.tables, prefix, tables_prefix=prefix).at(1)
 
 
 def _fill(connection: object, name: str, like: str, rows: Sequence[Row]) -> None:

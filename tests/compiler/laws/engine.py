@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import duckdb
@@ -14,23 +14,49 @@ from grebe.compiler.nodes import At, Named, Node, Scan, Stored
 from grebe.compiler.types import Types, wanted
 
 STORAGE: Final = '"storage"'
+_SUFFIX: Final = {At.QUERY: "new", At.NEW: "new", At.OLD: "old", At.DELTA: "delta"}
 
 
 @dataclass(slots=True)
 class Database:
-    """A DuckDB with every version of the random tables; ``prefix`` tells sets of tables apart."""
+    """A DuckDB with every version of the random tables; ``prefix`` tells sets of tables apart.
+
+    Trees read views whose names say old, new or delta, so that their text is the same in every
+    cycle; ``at`` points the views at the tables of a cycle.
+    """
 
     connection: duckdb.DuckDBPyConnection
     tables: frozenset[str]
     prefix: str = ""
     cycle: int = 1
+    tables_prefix: str = ""
+    texts: dict[tuple[str, str], str] = field(default_factory=dict)
+    held: dict[str, list[str]] = field(default_factory=dict)
+    alone: set[int] = field(default_factory=set)
 
     @staticmethod
     def of(history: History, *, threads: int = 1) -> Database:
         """A new database in memory that holds the history."""
         connection = duckdb.connect(config={"threads": threads})
         load(connection, history)
-        return Database(connection, frozenset(history.tables))
+        database = Database(connection, frozenset(history.tables))
+        return database.at(1)
+
+    def at(self, cycle: int) -> Database:
+        """The database with version ``cycle`` as the new one."""
+        self.cycle = cycle
+        statements = []
+        for table in sorted(self.tables):
+            views = {"new": f"_{cycle}"}
+            if cycle > 0:
+                views |= {"old": f"_{cycle - 1}", "delta": f"_d{cycle}"}
+            statements += [
+                f'CREATE OR REPLACE VIEW "{self.prefix}{table}_{name}" AS'
+                f' SELECT * FROM "{self.tables_prefix}{table}{version}"'
+                for name, version in views.items()
+            ]
+        self.connection.execute("; ".join(statements))
+        return self
 
     def names(self, leaf: Leaf) -> str:
         """The table behind a leaf, as it is in the current cycle."""
@@ -41,12 +67,8 @@ class Database:
                 return f'"step_{step}"'
             case Scan(table=table) if table == CASES:
                 return self._unchanged(leaf)
-            case Scan(table=table, at=At.DELTA):
-                return f'"{self.prefix}{table}_d{self.cycle}"'
-            case Scan(table=table, at=At.OLD):
-                return f'"{self.prefix}{table}_{self.cycle - 1}"'
-            case Scan(table=table):
-                return f'"{self.prefix}{table}_{self.cycle}"'
+            case Scan(table=table, at=at):
+                return f'"{self.prefix}{table}_{_SUFFIX[at]}"'
         raise AssertionError(f"no table for {leaf}")
 
     def _unchanged(self, leaf: Scan) -> str:
@@ -54,9 +76,22 @@ class Database:
             return f"(SELECT *, 0 AS __grebe_weight FROM {CASES} WHERE FALSE) AS no_change"
         return f'"{self.prefix}{CASES}"'
 
+    def versions_of(self, table: str) -> list[str]:
+        """The tables that hold a version or a delta of a source."""
+        if table not in self.held:
+            found = self.rows(
+                "SELECT table_name FROM duckdb_tables()"
+                f" WHERE regexp_full_match(table_name, '{table}_d?[0-9]+') ORDER BY ALL"
+            )
+            self.held[table] = [str(name) for (name,) in found]
+        return self.held[table]
+
     def sql(self, node: Node) -> str:
         """The text of a tree in the current cycle."""
-        return emit(node, "duckdb", self.names)
+        key = (node.digest, self.prefix)
+        if key not in self.texts:
+            self.texts[key] = emit(node, "duckdb", self.names)
+        return self.texts[key]
 
     def rows(self, sql: str) -> list[tuple[object, ...]]:
         """The rows of a statement."""
@@ -83,26 +118,26 @@ class Database:
 
 def one_case(database: Database, case: int, prefix: str = "one_") -> Database:
     """The database of one case alone, without its case id."""
-    for table in sorted(database.tables):
-        versions = [
-            name
-            for (name,) in database.rows(
-                "SELECT table_name FROM duckdb_tables()"
-                f" WHERE regexp_full_match(table_name, '{table}_d?[0-9]+')"
-            )
+    own = f"case{case}_"
+    if case not in database.alone:
+        statements = [
+            f'CREATE TABLE "{own}{name}" AS SELECT * EXCLUDE ({CASE}) FROM "{name}"'
+            f" WHERE {CASE} = {case}"
+            for table in sorted(database.tables)
+            for name in database.versions_of(table)
         ]
-        for version in versions:
-            database.connection.execute(
-                f'CREATE OR REPLACE TABLE "{prefix}{version}" AS SELECT * EXCLUDE ({CASE})'
-                f' FROM "{version}" WHERE {CASE} = {case}'
-            )
-    return Database(database.connection, database.tables, prefix, database.cycle)
+        database.connection.execute("; ".join(statements))
+        database.alone.add(case)
+    alone = Database(
+        database.connection, database.tables, prefix, tables_prefix=own, texts=database.texts
+    )
+    return alone.at(database.cycle)
 
 
-def original(database: Database, sql: str, version: int) -> str:
-    """The query as it was written, over the tables of a version."""
+def original(database: Database, sql: str) -> str:
+    """The query as it was written, over the new version of the tables."""
     views: Sequence[str] = [
-        f'{table} AS (SELECT * FROM "{database.prefix}{table}_{version}")'
+        f'{table} AS (SELECT * FROM "{database.prefix}{table}_new")'
         for table in sorted(database.tables)
     ]
     return f"WITH {', '.join(views)} SELECT * FROM (\n{sql}\n) AS original"

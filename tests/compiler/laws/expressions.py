@@ -256,23 +256,36 @@ def _a_kind(rng: Random, scope: Scope) -> str:
     return rng.choice(present or ["int"])
 
 
-def window_call(rng: Random, scope: Scope, *, partition: Sequence[str]) -> Typed:
-    """A window call that equal inputs give equal values: total orders where the order counts."""
-    split = f"PARTITION BY {', '.join(partition)}" if partition else ""
-    total = ", ".join(_directed(rng, item.text) for item in _shuffled(rng, scope))
+def total_order(rng: Random, scope: Scope) -> str:
+    """An order in which only equal rows are tied."""
+    return ", ".join(_directed(rng, item.text) for item in rng.sample(list(scope), len(scope)))
+
+
+def window_call(
+    rng: Random, scope: Scope, *, partition: Sequence[str], total: str | None = None
+) -> Typed:
+    """A window call that equal inputs give equal values.
+
+    Calls that tell tied rows apart take the one total order of their block: two different orders
+    may number equal rows differently, and then no two runs have to agree.
+    """
+    split = f"PARTITION BY {', '.join(partition)}"
     loose = _directed(rng, rng.choice([item.text for item in scope]))
-    form = rng.randrange(5)
+    form = rng.randrange(5 if total else 2)
     if form == 0:
-        return Typed(f"ROW_NUMBER() OVER ({split} ORDER BY {total})", "int")
-    if form == 1:
         name = rng.choice(("RANK()", "DENSE_RANK()", "PERCENT_RANK()", "CUME_DIST()"))
-        kind = "int" if "RANK()" in name and "PERCENT" not in name else "flt"
+        kind = "int" if name in {"RANK()", "DENSE_RANK()"} else "flt"
         return Typed(f"{name} OVER ({split} ORDER BY {loose})", kind)
+    if form == 1 or total is None:
+        frames = (split, f"{split} ORDER BY {loose}")
+        return _framed(rng, scope, rng.choice(frames))
     if form == 2:
         return _offset_call(rng, scope, split, total)
     if form == 3:
-        return Typed(f"NTILE(2) OVER ({split} ORDER BY {total})", "int")
-    return _framed(rng, scope, split, (total, loose))
+        name = rng.choice(("NTILE(2)", "ROW_NUMBER()"))
+        return Typed(f"{name} OVER ({split} ORDER BY {total})", "int")
+    rows = rng.choice(("1 PRECEDING AND CURRENT ROW", "UNBOUNDED PRECEDING AND 1 FOLLOWING"))
+    return _framed(rng, scope, f"{split} ORDER BY {total} ROWS BETWEEN {rows}")
 
 
 def _offset_call(rng: Random, scope: Scope, split: str, total: str) -> Typed:
@@ -287,8 +300,7 @@ def _offset_call(rng: Random, scope: Scope, split: str, total: str) -> Typed:
     return Typed(f"{name} OVER ({split} ORDER BY {total}{frame})", kind)
 
 
-def _framed(rng: Random, scope: Scope, split: str, orders: tuple[str, str]) -> Typed:
-    total, loose = orders
+def _framed(rng: Random, scope: Scope, frame: str) -> Typed:
     one = expression(rng, scope, "int", 0)
     kind, call = rng.choice(
         (
@@ -299,20 +311,8 @@ def _framed(rng: Random, scope: Scope, split: str, orders: tuple[str, str]) -> T
             ("flt", f"AVG({one}) OVER (@)"),
         )
     )
-    frame = rng.choice(
-        (
-            split,
-            f"{split} ORDER BY {loose}",
-            f"{split} ORDER BY {total} ROWS BETWEEN 1 PRECEDING AND CURRENT ROW",
-            f"{split} ORDER BY {total} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 FOLLOWING",
-        )
-    )
     return Typed(call.replace("@", frame), kind)
 
 
 def _directed(rng: Random, text: str) -> str:
     return text + rng.choice(("", " DESC", " NULLS FIRST", " DESC NULLS LAST"))
-
-
-def _shuffled(rng: Random, scope: Scope) -> list[Typed]:
-    return rng.sample(list(scope), len(scope))

@@ -22,6 +22,7 @@ from compiler.laws.expressions import (
     expression,
     of_kind,
     predicate,
+    total_order,
     window_call,
 )
 
@@ -276,7 +277,10 @@ def windowed(
     w.mark("window")
     usable = [item for item in scope if item.kind != "list"]
     split = [item.text for item in w.rng.sample(usable, min(len(usable), w.rng.randint(1, 2)))]
-    calls = [window_call(w.rng, scope, partition=split) for _ in range(w.rng.randint(1, 2))]
+    order = total_order(w.rng, scope)
+    calls = [
+        window_call(w.rng, scope, partition=split, total=order) for _ in range(w.rng.randint(1, 2))
+    ]
     if w.chance(0.15):
         other = w.rng.choice(usable).text
         w.mark("windows over different partitions")
@@ -289,7 +293,6 @@ def windowed(
     qualify = ""
     if w.chance(0.3):
         w.mark("qualify")
-        order = ", ".join(item.text for item in scope)
         number = f"ROW_NUMBER() OVER (PARTITION BY {', '.join(split)} ORDER BY {order})"
         qualify = f" QUALIFY {number} <= {w.rng.randint(1, 2)}"
     return Relation(f"SELECT {text} {source}{qualify}", columns)

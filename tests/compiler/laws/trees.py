@@ -71,7 +71,7 @@ PAIR_T = only(T, "t_c", "t_z")
 LINEAR = {
     "n": "COUNT(*)",
     "nx": "COUNT(r_x)",
-    "sx": "CAST(SUM(r_x) AS BIGINT)",
+    "sx": "SUM(r_x)",
     "ax": "AVG(r_x)",
 }
 
@@ -143,9 +143,7 @@ AGGREGATES: Final = {
     "aggregate/decimal": aggregate(S, ("s_a",), t="SUM(s_y)", m="AVG(s_y)", n="COUNT(s_y)"),
     "aggregate/float": aggregate(R, ("r_a",), t="SUM(r_f)", m="AVG(r_f)"),
     "aggregate/extrema": aggregate(R, ("r_a",), low="MIN(r_x)", high="MAX(r_s)", n="COUNT(*)"),
-    "aggregate/distinct": aggregate(
-        R, ("r_a",), d="COUNT(DISTINCT r_x)", e="CAST(SUM(DISTINCT r_x) AS BIGINT)"
-    ),
+    "aggregate/distinct": aggregate(R, ("r_a",), d="COUNT(DISTINCT r_x)", e="SUM(DISTINCT r_x)"),
     "aggregate/filter": aggregate(
         R,
         ("r_a",),
@@ -159,10 +157,10 @@ AGGREGATES: Final = {
     "aggregate/over left": aggregate(LEFT, ("r_b",), n="COUNT(s_c)", m="MAX(s_c)", c="COUNT(*)"),
     "aggregate/over full": aggregate(FULL, ("s_c",), **LINEAR),
     "aggregate/over aggregate": aggregate(
-        aggregate(R, ("r_a", "r_b"), n="COUNT(*)", t="CAST(SUM(r_x) AS BIGINT)"),
+        aggregate(R, ("r_a", "r_b"), n="COUNT(*)", t="SUM(r_x)"),
         ("r_a",),
         deep="MAX(n)",
-        wide="CAST(SUM(t) AS BIGINT)",
+        wide="SUM(t)",
     ),
     "aggregate/over union": aggregate(
         UnionAll((PAIR_R, PAIR_S), ("u", "v")), ("u",), n="COUNT(v)", t="MIN(v)"
@@ -172,7 +170,7 @@ AGGREGATES: Final = {
     ),
     "aggregate/join above": InnerJoin((aggregate(R, ("r_a",), **LINEAR), S), (sql("r_a = s_a"),)),
     "aggregate/left above": OuterJoin(S, aggregate(R, ("r_a",), **LINEAR), sql("s_a = r_a")),
-    "aggregate/spread": aggregate(R, ("r_a",), v="ROUND(VAR_POP(r_x), 6)"),
+    "aggregate/spread": aggregate(R, ("r_a",), v="VAR_POP(r_x)", w="STDDEV_SAMP(r_x)"),
 }
 
 GLOBAL: Final = {

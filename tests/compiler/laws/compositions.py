@@ -1,0 +1,145 @@
+"""Everything that must hold of one query: its text, its tree, its change and its refreshes agree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import duckdb
+
+from compiler.laws.batching import changed_by_batching
+from compiler.laws.check import DeltaLaw, Difference, Law, bag_difference, report, smallest
+from compiler.laws.engine import Database, one_case, original
+from compiler.laws.plans import Runner, batched, lowered, planned
+from grebe.compiler.lower import Lowered
+from grebe.compiler.plan import RefreshPlan
+from grebe.compiler.strategy import make_plan
+
+
+class BrokenLawError(AssertionError):
+    """A law does not hold; the text is a reproduction that a person can follow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What was checked: (query, database) pairs, and how the view is maintained."""
+
+    pairs: int
+    alone: int
+    incremental: bool
+
+
+def check_query(
+    database: Database, sql: str, *, cases: int, cycles: int, alone: Sequence[int]
+) -> Checked:
+    """All laws of one query over a batch of databases, and alone where the batch would differ."""
+    database.texts.clear()
+    one = lowered(sql, database.at(1))
+    if one.root is None:
+        return Checked(0, 0, incremental=False)
+    agree_with_text(database, sql, one, alone)
+    plan = check_batch(database, sql, batched(one), cycles)
+    singly = 0
+    if changed_by_batching(one.root):
+        singly = check_alone(database, sql, one, cycles, alone)
+    return Checked(cases * (cycles + 1), singly, plan.is_incremental)
+
+
+def agree_with_text(database: Database, sql: str, one: Lowered, cases: Sequence[int]) -> None:
+    """The tree gives what the text gives, in databases of their own."""
+    if one.root is None:
+        return
+    places = [f"column{place}" for place in range(len(one.outputs))]
+    items = ", ".join(
+        f'"{name}" AS {place}' for (name, _), place in zip(one.outputs, places, strict=True)
+    )
+    for case in cases:
+        small = one_case(database, case)
+        written = f"SELECT * FROM (\n{original(small, sql)}\n) AS w({', '.join(places)})"
+        try:
+            small.rows(written)
+        except duckdb.NotImplementedException:
+            return
+        tree = f"SELECT {items} FROM (\n{small.sql(one.root)}\n) AS tree"
+        found = bag_difference(small, places, ((tree, "1"), (written, "-1")))
+        if found:
+            raise BrokenLawError(f"the tree is not the text\n{sql}\n{_rows(small)}\n{found}")
+
+
+def check_batch(database: Database, sql: str, many: Lowered, cycles: int) -> RefreshPlan:
+    """The delta law, then a build and some refreshes, in every database of the batch at once."""
+    if many.root is None:
+        raise AssertionError("nothing to check")
+    types = database.at(1).types_of(many.root)
+    law = DeltaLaw.of(many.root, types)
+    found = law(database)
+    if found:
+        raise BrokenLawError(_smallest(database, sql, "the delta law", law, found))
+    plan = make_plan(many, types)
+    runner = Runner(database.at(0), plan)
+    runner.fill()
+    for cycle in range(1, cycles + 1):
+        database.at(cycle)
+        # Key ranges are optional: with them and without them the rows must be the same.
+        runner.with_bounds = cycle % 2 == 0
+        runner.refresh()
+        found = runner.difference()
+        if found:
+            title = f"{plan.strategy}, refresh {cycle}"
+            raise BrokenLawError(_smallest(database, sql, title, applied(plan), found))
+    return plan
+
+
+def applied(plan: RefreshPlan) -> Law:
+    """The apply law as a function of a database with two versions."""
+
+    def law(some: Database) -> Difference:
+        runner = Runner(some.at(0), plan)
+        runner.fill()
+        some.at(1)
+        runner.refresh()
+        return runner.difference()
+
+    return law
+
+
+def check_alone(
+    database: Database, sql: str, one: Lowered, cycles: int, cases: Sequence[int]
+) -> int:
+    """Builds and refreshes in databases of their own, compared with the text as well."""
+    plan = None
+    for case in cases:
+        small = one_case(database.at(0), case)
+        plan = plan or planned(one, small)
+        runner = Runner(small, plan, _runnable(small, sql))
+        runner.fill()
+        for cycle in range(1, cycles + 1):
+            small.at(cycle)
+            runner.refresh()
+            found = runner.difference()
+            if found:
+                title = f"alone, case {case}, {plan.strategy}, refresh {cycle}"
+                raise BrokenLawError(f"{title}\n{sql}\n{_rows(small)}\n{found}")
+    return len(cases) * cycles
+
+
+def _runnable(small: Database, sql: str) -> str | None:
+    """The text, unless DuckDB itself cannot run it."""
+    try:
+        small.rows(original(small, sql))
+    except duckdb.NotImplementedException:
+        return None
+    return sql
+
+
+def _smallest(database: Database, sql: str, title: str, law: Law, found: Difference) -> str:
+    rows, least = smallest(database, law, found.cases())
+    return report(f"{title}: {len(found.cases())} databases differ", sql, rows, least or found)
+
+
+def _rows(small: Database) -> str:
+    return "\n".join(
+        f"{table} {side}: {small.rows(f'SELECT * FROM {small.prefix}{table}_{side} ORDER BY ALL')}"
+        for table in sorted(small.tables)
+        for side in (("old", "new") if small.cycle else ("new",))
+    )

@@ -1,0 +1,254 @@
+"""Runs refresh plans on DuckDB: builds a storage table, then applies the steps window by window."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import duckdb
+from sqlglot import exp
+
+from compiler.laws.batching import batch
+from compiler.laws.check import Difference, bag_difference
+from compiler.laws.databases import CASE, CASES
+from compiler.laws.engine import STORAGE, Database, original
+from grebe.compiler.lower import Lowered, Relation, lower
+from grebe.compiler.nodes import WEIGHT, At
+from grebe.compiler.pin import pinned
+from grebe.compiler.plan import (
+    ACTION,
+    COPIES,
+    Append,
+    Check,
+    Compute,
+    DeltaFacts,
+    Merge,
+    Overwrite,
+    RefreshPlan,
+    Step,
+    bind,
+)
+from grebe.compiler.scalar import Scalar
+from grebe.compiler.strategy import make_plan
+from grebe.errors import NotIncrementalError
+
+Values = tuple[object, ...]
+
+
+class IntegrityError(Exception):
+    """A check gave rows, or a write met other stored rows than it should."""
+
+
+@dataclass(slots=True)
+class Sources:
+    """Tables whose versions a test writes one after the other."""
+
+    database: Database
+    tables: Mapping[str, Mapping[str, str]]
+    rows: dict[str, Counter[Values]] = field(default_factory=dict)
+
+    @staticmethod
+    def of(tables: Mapping[str, Mapping[str, str]]) -> Sources:
+        database = Database(duckdb.connect(config={"threads": 1}), frozenset(tables), cycle=0)
+        sources = Sources(database, tables, {name: Counter() for name in tables})
+        database.cycle = -1
+        return sources
+
+    def take(self, changes: Mapping[str, Mapping[Values, int]]) -> None:
+        """The next version of every table."""
+        self.database.cycle += 1
+        for name, types in self.tables.items():
+            net = {row: weight for row, weight in changes.get(name, {}).items() if weight}
+            for row, weight in net.items():
+                self.rows[name][row] += weight
+            columns = ", ".join(f'"{key}" {kind}' for key, kind in types.items())
+            version = self.database.cycle
+            self._create(f"{name}_{version}", columns, list(self.rows[name].elements()))
+            weighted = [(*row, weight) for row, weight in net.items()]
+            self._create(f"{name}_d{version}", f"{columns}, {WEIGHT} BIGINT", weighted)
+        self.database.at(self.database.cycle)
+
+    def _create(self, name: str, columns: str, rows: Sequence[Values]) -> None:
+        self.database.connection.execute(f'CREATE TABLE "{name}" ({columns})')
+        if rows:
+            marks = ", ".join("?" for _ in rows[0])
+            self.database.connection.executemany(f'INSERT INTO "{name}" VALUES ({marks})', rows)
+
+
+def schemas(database: Database) -> dict[str, Relation]:
+    """The columns and types of every source, without the case id."""
+    return {
+        table: Relation(
+            table,
+            tuple(
+                (str(row[0]), str(row[1]))
+                for row in database.rows(f'DESCRIBE "{database.prefix}{table}_new"')
+                if row[0] != CASE
+            ),
+        )
+        for table in sorted(database.tables)
+    }
+
+
+def lowered(sql: str, database: Database) -> Lowered:
+    """The algebra of a query over the sources of a database."""
+    return lower(sql, dialect="duckdb", sources=schemas(database))
+
+
+def batched(one: Lowered) -> Lowered:
+    """The same definition over a batch of databases."""
+    if one.root is None:
+        raise AssertionError("only what is understood can be batched")
+    return replace(
+        one,
+        root=batch(one.root),
+        outputs=(*one.outputs, (CASE, CASE)),
+        tables=tuple(dict.fromkeys((*one.tables, CASES))),
+    )
+
+
+def planned(one: Lowered, database: Database) -> RefreshPlan:
+    """The plan, with the types that DuckDB gives."""
+    if one.root is None:
+        raise AssertionError("nothing to plan")
+    return make_plan(one, database.types_of(one.root))
+
+
+@dataclass(slots=True)
+class Runner:
+    """A view in a database: its plan, and its storage table."""
+
+    database: Database
+    plan: RefreshPlan
+    sql: str | None = None
+    """The text to compare with as well, when the view is over one database."""
+    with_bounds: bool = True
+
+    @staticmethod
+    def compiled(sql: str, sources: Sources) -> RefreshPlan:
+        one = lowered(sql, sources.database)
+        if one.reasons:
+            raise NotIncrementalError("the query cannot be maintained", one.reasons)
+        return planned(one, sources.database)
+
+    @staticmethod
+    def build(sql: str, sources: Sources) -> Runner:
+        runner = Runner(sources.database, Runner.compiled(sql, sources), sql)
+        runner.fill()
+        return runner
+
+    def fill(self) -> None:
+        """The first build: all rows at the current version."""
+        body = self.database.sql(self.plan.build)
+        self._run(f"CREATE OR REPLACE TABLE {STORAGE} AS {body}")
+
+    def refresh(self) -> None:
+        """One refresh from the previous version to the current one; all of it or nothing."""
+        self._run("BEGIN")
+        try:
+            for step in self.steps():
+                self._step(step)
+        except BaseException:
+            self._run("ROLLBACK")
+            raise
+        self._run("COMMIT")
+
+    def steps(self) -> tuple[Step, ...]:
+        """The steps bound to the facts of this window's deltas."""
+        if not self.plan.steps:
+            return self.plan.full
+        return bind(self.plan, self.facts())
+
+    def facts(self) -> DeltaFacts:
+        """What an engine would know of the deltas once they are read."""
+        still, growing = {CASES}, True
+        for table in sorted(self.database.tables):
+            name = f'"{self.database.prefix}{table}_delta"'
+            count, least = self.database.rows(f"SELECT COUNT(*), MIN({WEIGHT}) FROM {name}")[0]
+            if count == 0:
+                still.add(table)
+            elif int(str(least)) < 0:
+                growing = False
+        bounds = self._bounds() if self.with_bounds else {}
+        return DeltaFacts(unchanged=frozenset(still), insert_only=growing, bounds=bounds)
+
+    def _bounds(self) -> dict[tuple[str, str], tuple[Scalar, Scalar]]:
+        found = {}
+        for table, name in self.plan.parameters:
+            if table == CASES:
+                continue
+            source = f'"{self.database.prefix}{table}_delta"'
+            low, high = self.database.rows(f'SELECT MIN("{name}"), MAX("{name}") FROM {source}')[0]
+            if low is not None and isinstance(low, int):
+                found[table, name] = tuple(Scalar.of(exp.convert(value)) for value in (low, high))
+        return found
+
+    def _step(self, step: Step) -> None:
+        match step:
+            case Compute():
+                self._keep(f'"step_{step.name}"', step)
+            case Check():
+                wrong = self.database.rows(self.database.sql(step.node))
+                if wrong:
+                    raise IntegrityError(f"{step.message}: {wrong[:3]}")
+            case Append():
+                self._insert(f"(\n{self.database.sql(step.node)}\n)")
+            case Overwrite():
+                self._run(f"DELETE FROM {STORAGE}")
+                self._insert(f"(\n{self.database.sql(step.node)}\n)")
+            case Merge():
+                self._merge(step)
+
+    def _keep(self, name: str, step: Compute | Merge) -> None:
+        self._run(f"CREATE OR REPLACE TEMP TABLE {name} AS {self.database.sql(step.node)}")
+
+    def _merge(self, step: Merge) -> None:
+        self._keep("merged", step)
+        match = " AND ".join(
+            f'{STORAGE}."{name}" IS NOT DISTINCT FROM merged."{name}"' for name in step.on
+        )
+        matched = f"{match or 'TRUE'} AND merged.{ACTION} <> 'insert'"
+        expected = self.database.rows(
+            f"SELECT COALESCE(SUM({COPIES}), 0) FROM merged WHERE {ACTION} <> 'insert'"
+        )
+        found = self.database.rows(f"SELECT COUNT(*) FROM {STORAGE} JOIN merged ON {matched}")
+        if int(str(expected[0][0])) != int(str(found[0][0])):
+            raise IntegrityError(f"{found[0][0]} stored rows match, {expected[0][0]} should")
+        self._run(f"DELETE FROM {STORAGE} USING merged WHERE {matched}")
+        self._insert(f"(SELECT * FROM merged WHERE {ACTION} <> 'delete')")
+
+    def _insert(self, rows: str) -> None:
+        names = ", ".join(f'"{name}"' for name in self.plan.shape.columns)
+        self._run(f"INSERT INTO {STORAGE} ({names}) SELECT {names} FROM {rows} AS fresh")
+
+    def _run(self, sql: str) -> None:
+        self.database.connection.execute(sql)
+
+    def difference(self) -> Difference:
+        """What readers see minus what the query gives now."""
+        shown = self.database.sql(self.plan.public)
+        columns = self.plan.definition.columns
+        truth = self.database.sql(pinned(self.plan.definition, At.NEW))
+        found = bag_difference(self.database, columns, ((shown, "1"), (truth, "-1")))
+        if found or self.sql is None:
+            return found
+        return self.difference_to(self.sql)
+
+    def difference_to(self, sql: str) -> Difference:
+        """What readers see minus what the text as it was written gives."""
+        shown = self.database.sql(self.plan.public)
+        places = [f"column{place}" for place in range(len(self.plan.outputs))]
+        inner = ", ".join(
+            f'"{name}" AS {place}'
+            for (name, _), place in zip(self.plan.outputs, places, strict=True)
+        )
+        written = original(self.database, sql)
+        return bag_difference(
+            self.database,
+            places,
+            (
+                (f"SELECT {inner} FROM (\n{shown}\n) AS shown", "1"),
+                (f"SELECT * FROM (\n{written}\n) AS written({', '.join(places)})", "-1"),
+            ),
+        )
