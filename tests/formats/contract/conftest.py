@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -27,11 +26,18 @@ def adapter(spark: SparkSession, kind: str) -> Adapter:
     return ADAPTERS[kind](spark)
 
 
+PLAYGROUND = pytest.StashKey[Playground]()
+
+
 @pytest.fixture(scope="session")
-def playground(pytestconfig: pytest.Config) -> Iterator[Playground]:
-    playground = Playground()
-    yield playground
-    reporter = pytestconfig.pluginmanager.get_plugin("terminalreporter")
-    if reporter is not None and playground.counts:
+def playground(pytestconfig: pytest.Config) -> Playground:
+    return pytestconfig.stash.setdefault(PLAYGROUND, Playground())
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    playground = config.stash.get(PLAYGROUND, None)
+    if playground is not None and playground.counts:
         counts = ", ".join(f"{number} {name}" for name, number in playground.counts.items())
-        reporter.write_line(f"\ncontract suite: {counts} checked")
+        terminalreporter.write_line(f"contract suite: {counts} checked")
