@@ -173,7 +173,7 @@ def steps(layout: Layout, of: Rules) -> tuple[Step, ...]:
     touched = _Touched(layout, of)
     named = Named("touched", touched.columns)
     rows = Named("rows", (*layout.columns, ACTION, COPIES, _RECOUNT))
-    made = [
+    made: list[Step] = [
         Compute("touched", touched.node()),
         Check("states", Filter(named, touched.impossible()), "a stored group contradicts its rows"),
         Compute("rows", touched.rows(named)),
