@@ -16,6 +16,12 @@ Version = NewType("Version", str)
 
 RunId = NewType("RunId", str)
 
+WEIGHT = "__grebe_weight"
+"""The column of a delta that holds the signed weight."""
+
+ACTION = "__grebe_action"
+"""The column of rows to merge that says what to do with each: insert, update or delete."""
+
 
 class Policy(StrEnum):
     """What the user allows a refresh to do."""

@@ -17,9 +17,7 @@ from hashlib import blake2b
 
 from grebe.compiler.scalar import Scalar
 from grebe.errors import Where
-
-WEIGHT = "__grebe_weight"
-"""The column of a delta that holds the signed weight."""
+from grebe.model import WEIGHT as WEIGHT
 
 
 class At(StrEnum):

@@ -14,13 +14,11 @@ from grebe.compiler.bounds import Bounds, Parameter, filled, parameters
 from grebe.compiler.nodes import Empty, Named, Node
 from grebe.compiler.prune import pruned
 from grebe.compiler.types import Types
+from grebe.model import ACTION as ACTION
 from grebe.model import Reason
 
 LAYOUT = 1
 """The number of the state layout; a stored table with another one is migrated or rebuilt."""
-
-ACTION = "__grebe_action"
-"""The column of rows to merge: insert, update or delete."""
 
 COPIES = "__grebe_copies"
 """The column of rows to merge that says how many stored rows each must match."""

@@ -13,17 +13,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
 from grebe.errors import CheckFailedError
+from grebe.model import ACTION as ACTION
+from grebe.model import WEIGHT as WEIGHT
 from grebe.model import Frontier, Position, Reason, RunId, Schema, TableName, Version, Window
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
-
-WEIGHT = "__grebe_weight"
-"""The column that holds a change's signed weight."""
-
-ACTION = "__grebe_action"
-"""The column of a `Merge` that says what to do with the row: insert, update or delete."""
 
 
 @dataclass(frozen=True, slots=True)

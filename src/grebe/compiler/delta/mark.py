@@ -15,7 +15,7 @@ from grebe.compiler.delta.join import links, narrowed
 from grebe.compiler.delta.restrict import mark_conjuncts
 from grebe.compiler.delta.rules import Rules
 from grebe.compiler.delta.weights import consolidated, summed, weighted
-from grebe.compiler.nodes import Aggregate, Filter, MarkJoin, Node, Project, SemiJoin
+from grebe.compiler.nodes import WEIGHT, Aggregate, Filter, MarkJoin, Node, Project, SemiJoin
 from grebe.compiler.scalar import (
     Scalar,
     all_of,
@@ -76,4 +76,4 @@ def near_match(part: Node, base: Node, on: Scalar) -> Node:
 def _marked(node: MarkJoin, turned: Node, mark: str, weight: str) -> Node:
     outputs = (*((name, column(name)) for name in node.left.columns), (node.name, column(mark)))
     signed = build(f"CAST({weight} AS BIGINT)", copies=column(COPIES))
-    return Project(turned, (*outputs, ("__grebe_weight", signed)))
+    return Project(turned, (*outputs, (WEIGHT, signed)))
