@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 from grebe.compiler.lower import Lowered
-from grebe.compiler.nodes import Scan, walk
+from grebe.compiler.nodes import Project, Scan, Stored, walk
 from grebe.compiler.plan import RefreshPlan
 from grebe.compiler.program.apply import Writer, kept_relations
 from grebe.compiler.program.cursors import Cursors, described
@@ -56,6 +56,7 @@ class Program:
         """The finished program."""
         table = ident(self.place.catalog, self.place.schema, self.naming.mv_table())
         storage = storage_of(self.plan, self.types, self.naming, table)
+        publics = {public for _, public in self.plan.outputs}
         cursors = self._cursors()
         writer = Writer(self.plan, storage, self.sources, cursors.view, self.falls_back)
         return MaterializedView(
@@ -73,6 +74,8 @@ class Program:
             definition=cursors.definition,
             sources=tuple(source.key for source in self.sources),
             notes=self.plan.notes,
+            hidden=tuple(name for name in storage.columns if name not in publics),
+            hides_rows=any(not isinstance(n, (Project, Stored)) for n in walk(self.plan.public)),
         )
 
     def _cursors(self) -> Cursors:

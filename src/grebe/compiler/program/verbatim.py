@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from sqlglot import exp
 
+from grebe.compiler.lower.scope import RESERVED
 from grebe.compiler.parse import parse
 from grebe.compiler.program.columns import names_cte
 from grebe.errors import InternalError
@@ -40,3 +41,25 @@ def _subquery(table: exp.Table, dialect: str, read: Pinned) -> exp.Expr:
     alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(table.name))
     joins = table.args.get("joins")
     return exp.Subquery(this=inner, alias=alias.copy(), joins=joins)
+
+
+def expanded(sql: str, queries: Mapping[str, str]) -> str:
+    """The text with some tables, named as they are written, replaced by queries."""
+    tree = parse(sql, "duckdb")
+    by_name = {name.lower(): text for name, text in queries.items()}
+    for table in list(base_tables(tree)):
+        text = by_name.get(".".join(_parts(table)).lower())
+        if text is not None:
+            alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(table.name))
+            inner = _renamed(parse(text, "duckdb"))
+            joins = table.args.get("joins")
+            table.replace(exp.Subquery(this=inner, alias=alias.copy(), joins=joins))
+    return tree.sql("duckdb", comments=False)
+
+
+def _renamed(tree: exp.Expr) -> exp.Expr:
+    """The tree with its own hidden names spelled so that a definition may use them."""
+    for item in tree.find_all(exp.Identifier):
+        if item.name.startswith(RESERVED):
+            item.set("this", f"kept_{item.name.removeprefix(RESERVED)}")
+    return tree

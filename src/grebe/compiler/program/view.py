@@ -29,6 +29,10 @@ class MaterializedView:
     """The digest that the cursor rows carry."""
     sources: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    """Columns of the table that readers do not see."""
+    hides_rows: bool = False
+    """True when `query_mv` shows other rows than the table holds, as for HAVING or LIMIT."""
 
     def to_dict(self) -> dict[str, object]:
         """Plain values, ready for JSON."""
@@ -37,6 +41,7 @@ class MaterializedView:
         values["inner_mvs"] = [view.to_dict() for view in self.inner_mvs]
         values["sources"] = list(self.sources)
         values["notes"] = list(self.notes)
+        values["hidden"] = list(self.hidden)
         return values
 
     def explain(self) -> str:

@@ -1,0 +1,44 @@
+"""F024-F055: random views over random histories equal their query after every window."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from evidence import LongRun
+from programs.pairs import alone, maintainable, together
+
+CASES = 25
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_F055_one_program_over_many_histories(tmp_path: Path, seed: int) -> None:
+    together(tmp_path, seed, CASES)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_F055_generated_views_over_one_history(tmp_path: Path, seed: int) -> None:
+    alone(tmp_path, seed, views=5)
+
+
+def test_F055_there_are_three_hundred_pairs() -> None:
+    assert CASES * sum(1 for seed in range(20) if maintainable(seed)) >= 300
+
+
+@pytest.mark.laws
+@pytest.mark.timeout(3000)
+def test_F055_programs_over_many_histories_often(tmp_path: Path, long_run: LongRun) -> None:
+    for seed in long_run.seeds():
+        folder = tmp_path / f"together{seed}"
+        folder.mkdir()
+        long_run.add(**together(folder, 100 + seed, CASES))
+
+
+@pytest.mark.laws
+@pytest.mark.timeout(3000)
+def test_F055_generated_views_often(tmp_path: Path, long_run: LongRun) -> None:
+    for seed in long_run.seeds():
+        folder = tmp_path / f"alone{seed}"
+        folder.mkdir()
+        long_run.add(**alone(folder, 100 + seed, views=8))
