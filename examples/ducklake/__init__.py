@@ -1,0 +1,1 @@
+"""Views in DuckLake with DuckDB alone."""

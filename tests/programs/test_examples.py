@@ -1,0 +1,30 @@
+"""F019: the two complete workflows, as the examples run them; and the table of the docs."""
+
+from __future__ import annotations
+
+import os
+from decimal import Decimal
+from pathlib import Path
+
+from examples.ducklake import one_catalog, three_catalogs
+from programs.features import DOCUMENT, table
+
+
+def test_F019_one_catalog(tmp_path: Path) -> None:
+    assert one_catalog.main(tmp_path) == [(7, Decimal("74.99"), 2)]
+
+
+def test_F019_F059_three_catalogs(tmp_path: Path) -> None:
+    assert three_catalogs.main(tmp_path) == [
+        ("East", Decimal("20.00")),
+        ("West", Decimal("100.00")),
+    ]
+
+
+def test_the_table_of_features_is_that_of_the_tests() -> None:
+    text = DOCUMENT.read_text(encoding="utf-8")
+    head, mark, _ = text.partition("<!-- generated: features -->\n")
+    assert mark
+    if os.environ.get("GREBE_WRITE_DOCS"):
+        DOCUMENT.write_text(f"{head}{mark}{table()}", encoding="utf-8")
+    assert DOCUMENT.read_text(encoding="utf-8") == f"{head}{mark}{table()}"
