@@ -1,0 +1,125 @@
+"""What a refresh will do, decided before anything is read: and why, with numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from grebe.compiler.cost import Past, Sizes, full_is_cheaper
+from grebe.engine.views import Used, View
+from grebe.errors import NotIncrementalError
+from grebe.formats.base import Head, Source
+from grebe.model import Outcome, Policy, Position, Reason, SourcePoint, TableName, Window
+
+
+@dataclass(frozen=True, slots=True)
+class Pinned:
+    """A source with the version that the run reads it at."""
+
+    source: Source
+    head: Head
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The outcome that is aimed at, the reasons for it, and the window of each source."""
+
+    outcome: Outcome
+    reasons: tuple[Reason, ...] = ()
+    windows: tuple[tuple[TableName, Window], ...] = ()
+    settle: bool = False
+    """Versions moved by more than maintenance, so the frontier has to follow."""
+
+
+def choose(
+    view: View,
+    position: Position,
+    pins: Mapping[TableName, Pinned],
+    *,
+    policy: Policy,
+    past: Sequence[Past] = (),
+) -> Choice:
+    """What to do with a view that stands at a position, given the pinned sources.
+
+    Raises:
+        NotIncrementalError: under `strict`, when only a full refresh would do.
+    """
+    if position.frontier is None:
+        return Choice(Outcome.FULL, (Reason("first-refresh", "the view holds no rows yet"),))
+    if policy is Policy.FULL:
+        return Choice(Outcome.FULL, (Reason("policy-full", "the policy is to recompute"),))
+    broken = _distrust(position) or view.plan.reasons
+    windows, unreadable = _windows(view, position, pins)
+    reasons = broken or unreadable
+    if reasons:
+        return _refused(view, policy, reasons)
+    moved = {name: window for name, window in windows.items() if not window.is_empty}
+    if not moved:
+        return Choice(Outcome.NO_OP)
+    stats = {name: pins[name].source.window_stats(window) for name, window in moved.items()}
+    if all(item.only_maintenance for item in stats.values()):
+        return Choice(Outcome.NO_OP)
+    listed = tuple(windows.items())
+    if policy is Policy.AUTO:
+        cheaper = full_is_cheaper(_sizes(pins, stats), past)
+        if cheaper:
+            return Choice(Outcome.FULL, (cheaper,), listed)
+    return Choice(Outcome.INCREMENTAL, (), listed, settle=True)
+
+
+def _distrust(position: Position) -> tuple[Reason, ...]:
+    """Why the stored rows cannot be built upon."""
+    if position.foreign:
+        return (Reason("foreign-write", f"somebody else wrote: {', '.join(position.foreign)}"),)
+    if position.unproven:
+        return (Reason("frontier-unproven", position.unproven),)
+    return ()
+
+
+def _windows(
+    view: View, position: Position, pins: Mapping[TableName, Pinned]
+) -> tuple[dict[TableName, Window], tuple[Reason, ...]]:
+    points = position.frontier.by_source if position.frontier else {}
+    windows: dict[TableName, Window] = {}
+    reasons: list[Reason] = []
+    for name, used in view.sources:
+        found = _window(name, points.get(str(name)), pins[name], used)
+        if isinstance(found, Reason):
+            reasons.append(found)
+        else:
+            windows[name] = found
+    return windows, tuple(reasons)
+
+
+def _window(
+    name: TableName, point: SourcePoint | None, pin: Pinned, used: Sequence[Used]
+) -> Window | Reason:
+    if point is None or point.identity != pin.head.identity:
+        return Reason("source-replaced", f'table "{name}" is another one than before')
+    window = Window(point.version, pin.head.version)
+    if window.is_empty:
+        return window
+    return pin.source.unreadable(window, [column.id for column in used]) or window
+
+
+def _refused(view: View, policy: Policy, reasons: Sequence[Reason]) -> Choice:
+    if policy is Policy.STRICT:
+        raise NotIncrementalError(
+            f'view "{view.name}" cannot be refreshed incrementally',
+            reasons,
+            hint='refresh it once in full, or set the policy to "auto"',
+        )
+    return Choice(Outcome.FULL, tuple(reasons))
+
+
+def _sizes(pins: Mapping[TableName, Pinned], stats: Mapping[TableName, object]) -> Sizes:
+    changed = 0
+    for item in stats.values():
+        added = getattr(item, "rows_added", None)
+        removed = getattr(item, "rows_removed", None)
+        if added is None or removed is None:
+            return Sizes(None, None)
+        changed += max(added, removed)
+    totals = [pin.source.version_stats(pin.head.version).rows for pin in pins.values()]
+    known = [total for total in totals if total is not None]
+    return Sizes(changed, sum(known) if len(known) == len(totals) else None)

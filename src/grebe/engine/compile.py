@@ -1,0 +1,149 @@
+"""SQL text to a compiled view: names are looked up, Spark is asked for types, nothing runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from grebe.compiler.emit import Leaf, emit
+from grebe.compiler.expand import expanded
+from grebe.compiler.lower import Lowered, Relation, lower
+from grebe.compiler.nodes import Node, Scan, Verbatim, walk
+from grebe.compiler.parse import parse
+from grebe.compiler.strategy import make_plan
+from grebe.compiler.types import Types, scan_types, wanted
+from grebe.engine.views import Definition, Used, View, used_columns
+from grebe.errors import InternalError, UnknownTableError
+from grebe.formats.base import Source
+from grebe.model import Column, Schema, TableName
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+DIALECT = "spark"
+Resolve = Callable[[tuple[str, ...]], TableName]
+Open = Callable[[TableName], Source]
+
+
+def compile_view(
+    definition: Definition,
+    spark: SparkSession,
+    *,
+    resolve: Resolve,
+    open_source: Open,
+    views: Mapping[str, View],
+) -> View:
+    """The view that a definition means, over the sources and views as they are now."""
+    relations: dict[str, Relation] = {}
+    schemas: dict[str, list[Used]] = {}
+    names: dict[str, TableName] = {}
+    for parts in _tables_in(definition.sql):
+        name = resolve(parts)
+        names[str(name)] = name
+        parent = views.get(str(name))
+        if parent is not None:
+            relations[".".join(parts)] = Relation(str(name), parent.columns)
+            continue
+        columns = _columns(name, parts, open_source)
+        if columns is not None:
+            schemas[str(name)] = columns
+            typed = tuple((column.name, column.type) for column in columns)
+            relations[".".join(parts)] = Relation(str(name), typed)
+    lowered = lower(definition.sql, dialect=DIALECT, sources=relations)
+    parents = tuple(table for table in lowered.tables if table in views)
+    for parent_name in parents:
+        storage = views[parent_name].storage_name
+        names[str(storage)] = storage
+        schemas[str(storage)] = _used(open_source(storage))
+    analysis = Analysis(spark, names, schemas)
+    return _compiled(definition, analysis, _over_storage(lowered, views), parents)
+
+
+def _tables_in(sql: str) -> list[tuple[str, ...]]:
+    found: dict[tuple[str, ...], None] = {}
+    for table in parse(sql, DIALECT).find_all(exp.Table):
+        parts = tuple(part.name for part in table.parts if isinstance(part, exp.Identifier))
+        if parts:
+            found[parts] = None
+    return list(found)
+
+
+def _columns(name: TableName, parts: tuple[str, ...], open_source: Open) -> list[Used] | None:
+    """The columns of a table; None for a bare name that no catalog has: it may be a CTE."""
+    try:
+        return _used(open_source(name))
+    except UnknownTableError:
+        if len(parts) == 1:
+            return None
+        raise
+
+
+def _used(source: Source) -> list[Used]:
+    return [Used(item.name, item.id, item.type) for item in source.head().schema.columns]
+
+
+def _over_storage(lowered: Lowered, views: Mapping[str, View]) -> Lowered:
+    """The definition with views replaced by their own SELECT over their storage tables."""
+    if lowered.root is None:
+        return lowered
+    root = expanded(lowered.root, {name: view.as_parent for name, view in views.items()})
+    tables = sorted({node.table for node in walk(root) if isinstance(node, Scan)})
+    return replace(lowered, root=root, tables=tuple(tables))
+
+
+def _compiled(
+    definition: Definition, analysis: Analysis, lowered: Lowered, parents: tuple[str, ...]
+) -> View:
+    plan = make_plan(lowered, analysis.types(lowered.root))
+    publics = [public for _, public in lowered.outputs]
+    columns = tuple(zip(publics, analysis.columns(plan.definition), strict=True))
+    used = used_columns(plan, analysis.schemas)
+    sources = tuple((analysis.names[table], tuple(items)) for table, items in used.items())
+    kinds = zip(plan.shape.columns, analysis.columns(plan.build), strict=True)
+    stored = Schema("0", tuple(Column(i, name, kind) for i, (name, kind) in enumerate(kinds, 1)))
+    return View(definition, plan, columns, stored, sources, parents)
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """Asks Spark for types: queries are analysed, never run."""
+
+    spark: SparkSession
+    names: Mapping[str, TableName]
+    schemas: Mapping[str, list[Used]]
+
+    def types(self, root: Node | None) -> Types:
+        """Types of the expressions that decide a rule."""
+        if root is None:
+            return Types(DIALECT)
+        tables = {
+            table: {item.name: item.type for item in items} for table, items in self.schemas.items()
+        }
+        found = scan_types(root, tables)
+        for relation, items in wanted(root):
+            unknown = [item for item in items if item.text not in found]
+            if unknown:
+                texts = ", ".join(item.ast.sql(DIALECT, comments=False) for item in unknown)
+                body = emit(relation, DIALECT, self.now)
+                kinds = self.schema(f"SELECT {texts} FROM (\n{body}\n) AS q")
+                found.update(zip((item.text for item in unknown), kinds, strict=True))
+        return Types(DIALECT, found)
+
+    def columns(self, root: Node) -> list[str]:
+        """The types of a relation's columns."""
+        return self.schema(emit(root, DIALECT, self.now))
+
+    def schema(self, sql: str) -> list[str]:
+        """The types of a query's columns."""
+        return [field.dataType.simpleString() for field in self.spark.sql(sql).schema.fields]
+
+    def now(self, leaf: Leaf) -> str:
+        """The text that reads a source as it is now."""
+        if isinstance(leaf, Scan):
+            return self.names[leaf.table].quoted()
+        if isinstance(leaf, Verbatim):
+            return f"({leaf.sql}) AS verbatim"
+        raise InternalError.broken(f"{type(leaf).__name__} in a definition")

@@ -1,0 +1,130 @@
+"""Each source's changes, read once per run and shared by every view of it.
+
+A kept delta is Arrow on the driver, or a staged table in the storage's own catalog; never a
+DataFrame (they cannot cross sessions), never a bare path (executors must reach it).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from grebe.errors import InternalError
+from grebe.formats.base import WEIGHT, Changes, Source, check_total
+from grebe.formats.frames import to_frame
+from grebe.formats.identity import consolidate_arrow, quoted
+from grebe.model import TableName, Window
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+Stage = Callable[["DataFrame"], TableName]
+"""Writes rows to a table that every session of the run can read."""
+
+_Key = tuple[TableName, Window]
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """The consolidated changes of one source over one window."""
+
+    way: str
+    rows: int
+    insertions: int
+    arrow: pa.Table | None = None
+    table: TableName | None = None
+    types: tuple[tuple[str, str], ...] = ()
+    """The Spark types of the columns: Arrow alone would lose timestamps without a zone."""
+    low_high: tuple[tuple[str, object, object], ...] = ()
+    """Smallest and largest value per column, where the delta is on the driver."""
+
+    @property
+    def is_empty(self) -> bool:
+        """True when nothing changed on balance."""
+        return self.rows == 0
+
+    @property
+    def insert_only(self) -> bool:
+        """True when every change adds rows."""
+        return self.rows == self.insertions
+
+    def frame(self, spark: SparkSession, columns: Sequence[str]) -> DataFrame:
+        """The delta in a session, consolidated over some of its columns."""
+        if self.arrow is not None:
+            part = self.arrow.select([*columns, WEIGHT])
+            if len(columns) + 1 < self.arrow.num_columns:
+                part = consolidate_arrow(part)
+            return to_frame(spark, part, {**dict(self.types), WEIGHT: "bigint"})
+        if self.table is None:
+            raise InternalError.broken("a delta is neither on the driver nor staged")
+        names = ", ".join(quoted(name) for name in columns)
+        weight = quoted(WEIGHT)
+        return spark.sql(
+            f"SELECT {names}, SUM({weight}) AS {weight} FROM {self.table.quoted()}"
+            f" GROUP BY {names} HAVING SUM({weight}) <> 0"
+        )
+
+
+@dataclass(slots=True)
+class Deltas:
+    """The deltas of one run; asked for by several views at once, each read once."""
+
+    columns: dict[TableName, tuple[int, ...]]
+    """The columns that any view of the run reads, by table."""
+    stage: Stage
+    kept: dict[_Key, Delta] = field(default_factory=dict)
+    locks: dict[_Key, threading.Lock] = field(default_factory=dict)
+    guard: threading.Lock = field(default_factory=threading.Lock)
+
+    def of(self, source: Source, window: Window) -> Delta:
+        """The delta of a source over a window."""
+        key = (source.name, window)
+        with self.guard:
+            lock = self.locks.setdefault(key, threading.Lock())
+        with lock:
+            if key not in self.kept:
+                changes = source.changes(window, self.columns[source.name])
+                self.kept[key] = self._kept(source, window, changes)
+            return self.kept[key]
+
+    def _kept(self, source: Source, window: Window, changes: Changes) -> Delta:
+        if changes.arrow is not None:
+            columns = source.schema_at(window.upto).columns
+            types = tuple((column.name, column.type) for column in columns)
+            return _on_driver(changes.way, changes.arrow, types)
+        if changes.frame is None:
+            raise InternalError.broken("changes without rows")
+        table = self.stage(changes.frame)
+        spark = changes.frame.sparkSession
+        weight = quoted(WEIGHT)
+        (counted,) = spark.sql(
+            f"SELECT COUNT(*), COUNT_IF({weight} > 0), COALESCE(SUM({weight}), 0)"
+            f" FROM {table.quoted()}"
+        ).collect()
+        check_total(source.name, window, changes.total, int(counted[2]))
+        return Delta(changes.way, int(counted[0]), int(counted[1]), table=table)
+
+
+def _on_driver(way: str, arrow: pa.Table, types: tuple[tuple[str, str], ...]) -> Delta:
+    import pyarrow.compute as pc
+
+    insertions = pc.sum(pc.greater(arrow[WEIGHT], 0)).as_py() or 0
+    return Delta(way, arrow.num_rows, int(insertions), arrow, types=types, low_high=_bounds(arrow))
+
+
+def _bounds(arrow: pa.Table) -> tuple[tuple[str, object, object], ...]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    found: list[tuple[str, object, object]] = []
+    for name in arrow.column_names:
+        kind = arrow.schema.field(name).type
+        ordered = pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_date(kind)
+        if ordered and name != WEIGHT and arrow.num_rows:
+            ends = pc.min_max(arrow[name]).as_py()
+            if ends["min"] is not None:
+                found.append((name, ends["min"], ends["max"]))
+    return tuple(found)

@@ -1,0 +1,114 @@
+"""The engine: definitions in, refreshed views out. Spark starts when something needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from grebe.compiler.explain import Explanation, explain
+from grebe.config import Settings
+from grebe.engine.compile import compile_view
+from grebe.engine.graph import levels, with_parents
+from grebe.engine.refresh import RefreshResult
+from grebe.engine.run import Run
+from grebe.engine.session import open_session
+from grebe.engine.tables import Tables
+from grebe.engine.verify import Report, verify
+from grebe.engine.views import Definition, View
+from grebe.errors import NotIncrementalError, UnknownTableError
+from grebe.model import Policy, TableName
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+KEPT_SETTINGS = (
+    "spark.sql.session.timeZone",
+    "spark.sql.ansi.enabled",
+    "spark.sql.caseSensitive",
+)
+"""Settings that change what a query means: stored with the view and restored at every refresh."""
+
+
+@dataclass(slots=True)
+class Engine:
+    """The views of a project and the means to refresh them."""
+
+    settings: Settings
+    given: SparkSession | None = None
+    """The caller's session, if he brought one."""
+    views: dict[str, View] = field(default_factory=dict)
+    started: SparkSession | None = None
+
+    @property
+    def tables(self) -> Tables:
+        """The tables of the configured catalogs."""
+        return Tables(self.settings)
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session in use, started at first use."""
+        if self.started is None:
+            self.started = open_session(self.settings, self.given)
+        return self.started
+
+    def define(self, name: str, sql: str, policy: Policy = Policy.AUTO) -> View:
+        """A view, compiled over its sources as they are; nothing is built yet.
+
+        Raises:
+            NotIncrementalError: the policy asks for what the query does not allow.
+            DefinitionError: the text is not a query over known tables.
+        """
+        kept = tuple((key, str(self.spark.conf.get(key))) for key in KEPT_SETTINGS)
+        definition = Definition(self.settings.resolve(name), sql, policy, kept)
+        view = compile_view(
+            definition,
+            self.spark,
+            resolve=self.settings.resolve,
+            open_source=lambda table: self.tables.source(table, lambda: self.spark),
+            views={key: other for key, other in self.views.items() if key != str(definition.name)},
+        )
+        if view.plan.reasons and policy in (Policy.INCREMENTAL, Policy.STRICT):
+            raise NotIncrementalError(
+                f'view "{view.name}" cannot be maintained incrementally',
+                view.plan.reasons,
+                hint='rewrite the query, or set the policy to "auto" to allow full refreshes',
+            )
+        levels({**{k: v.parents for k, v in self.views.items()}, str(view.name): view.parents})
+        # Children compile against the storage table, so it exists from now on, without a commit.
+        self.tables.storage(view.storage_name, self.spark).create(view.stored, view.properties())
+        self.views[str(view.name)] = view
+        return view
+
+    def refresh(
+        self, names: Sequence[str] | None = None, *, policy: Policy | None = None, jobs: int = 1
+    ) -> list[RefreshResult]:
+        """The results of refreshing some views, and the views they read, on one pin per source."""
+        parents = {key: view.parents for key, view in self.views.items()}
+        chosen = set(parents) if names is None else {str(self.named(name)) for name in names}
+        wanted = with_parents(chosen, parents)
+        views = {key: view for key, view in self.views.items() if key in wanted}
+        return Run(self.tables, self._session, views, policy, jobs).refresh()
+
+    def verify(self, name: str) -> Report:
+        """A report when the view equals its query at its frontier, else CheckFailedError."""
+        return verify(self.view(name), self.tables, self._session())
+
+    def explain(self, name: str) -> Explanation:
+        """What a refresh of the view does, and why."""
+        return explain(self.view(name).plan)
+
+    def named(self, name: str) -> TableName:
+        """The full name of a view that exists."""
+        return self.view(name).name
+
+    def view(self, name: str) -> View:
+        """The view of that name."""
+        full = str(self.settings.resolve(name))
+        if full not in self.views:
+            raise UnknownTableError.named(full, sorted(self.views))
+        return self.views[full]
+
+    def _session(self) -> SparkSession:
+        """A session of our own beside the one in use."""
+        return open_session(self.settings, self.spark)

@@ -1,0 +1,208 @@
+"""Runs the bound steps of a plan in one Spark session: few actions, small results on the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from grebe.compiler import plan as steps
+from grebe.compiler.emit import Leaf, emit
+from grebe.compiler.nodes import At, Named, Node, Scan, Stored, Verbatim
+from grebe.errors import CheckFailedError, InternalError, StepFailedError
+from grebe.formats import base
+from grebe.formats.base import Rows, Source
+from grebe.formats.identity import quoted
+from grebe.model import TableName, Version
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+    from grebe.engine.deltas import Delta
+
+DRIVER_ROWS = 200_000
+"""Changed source rows up to which the results of steps are expected to fit on the driver."""
+
+_TOO_LARGE = "maxResultSize"
+"""Spark's own word for a result that it did not bring to the driver."""
+
+Stage = Callable[["DataFrame"], TableName]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One source in a refresh: where it is read from and what changed."""
+
+    source: Source
+    columns: Mapping[str, int]
+    """The ids of the columns that the view reads, by name."""
+    old: Version | None
+    new: Version
+    delta: Delta | None = None
+
+
+@dataclass(slots=True)
+class Execution:
+    """The steps of one refresh, in a session of their own."""
+
+    spark: SparkSession
+    run_id: str
+    sides: Mapping[str, Side]
+    stored: Callable[[], DataFrame]
+    """The view's own rows at the version that was planned from."""
+    stage: Stage
+    on_driver: bool = True
+    """Whether the results of steps are small enough to be held by the driver."""
+    views: dict[str, str] = field(default_factory=dict)
+
+    def sql(self, node: Node) -> str:
+        """The text of a relation in this session."""
+        return emit(node, "spark", self.name_of)
+
+    def run(self, bound: Sequence[steps.Step]) -> list[base.Write]:
+        """The writes that the steps lead to; checks that fail raise, nothing is written yet.
+
+        Raises:
+            CheckFailedError: stored rows contradict the change.
+            StepFailedError: Spark could not run a step, as it could not run the query.
+        """
+        from pyspark.errors import PySparkException
+
+        writes: list[base.Write] = []
+        for step in bound:
+            try:
+                writes += self._step(step)
+            except PySparkException as error:
+                raise StepFailedError(
+                    "a step of the refresh failed in Spark",
+                    detail=str(error).split("\n", maxsplit=1)[0],
+                    hint="the query itself fails on this data: correct the data or the query",
+                    run_id=self.run_id,
+                    step=getattr(step, "name", type(step).__name__.lower()),
+                ) from error
+        return writes
+
+    def _step(self, step: steps.Step) -> list[base.Write]:
+        match step:
+            case steps.Compute():
+                self._keep(step.name, self.spark.sql(self.sql(step.node)))
+            case steps.Check():
+                self._check(step)
+            case steps.Overwrite():
+                return [base.Overwrite(Rows(sql=self.sql(step.node)))]
+            case steps.Append():
+                return [base.Append(self._rows(step))]
+            case steps.Merge():
+                return [self._merge(step)]
+        return []
+
+    def name_of(self, leaf: Leaf) -> str:
+        """The temporary view behind a leaf, made when it is first needed."""
+        key = self._key(leaf)
+        if key not in self.views:
+            self._show(key, self._frame(leaf))
+        return quoted(self.views[key])
+
+    def _key(self, leaf: Leaf) -> str:
+        match leaf:
+            case Named():
+                return f"step {leaf.step}"
+            case Scan(at=At.DELTA):
+                return f"delta {leaf.table} {sorted(source for _, source in leaf.pairs)}"
+            case Scan():
+                return f"{leaf.at} {leaf.table}"
+            case Stored():
+                return "stored"
+            case Verbatim():
+                raise InternalError.broken("a text without algebra has no leaf")
+
+    def _frame(self, leaf: Leaf) -> DataFrame:
+        match leaf:
+            case Scan(at=At.DELTA):
+                side = self.sides[leaf.table]
+                if side.delta is None:
+                    raise InternalError.broken(f"no delta of {leaf.table}")
+                names = sorted({source for _, source in leaf.pairs})
+                return side.delta.frame(self.spark, names)
+            case Scan():
+                side = self.sides[leaf.table]
+                version = side.old if leaf.at is At.OLD else side.new
+                if version is None:
+                    raise InternalError.broken(f"no old version of {leaf.table}")
+                return side.source.read_at(version, list(side.columns.values()))
+            case Stored():
+                return self.stored()
+        raise InternalError.broken(f"step {leaf} is read before it is computed")
+
+    def _show(self, key: str, frame: DataFrame) -> None:
+        name = f"__grebe_{self.run_id}_{len(self.views)}"
+        frame.createOrReplaceTempView(name)
+        self.views[key] = name
+
+    def _keep(self, name: str, frame: DataFrame) -> None:
+        """Small results come to the driver and go back as local rows; large ones are staged."""
+        arrow = self._collected(frame)
+        if arrow is not None:
+            self._show(f"step {name}", self.spark.createDataFrame(arrow, schema=frame.schema))
+        else:
+            self._show(f"step {name}", self.spark.table(self.stage(frame).quoted()))
+
+    def _collected(self, frame: DataFrame) -> pa.Table | None:
+        """The rows on the driver, or None when they are too many for it."""
+        if not self.on_driver:
+            return None
+        try:
+            return frame.toArrow()
+        except Exception as error:
+            if _TOO_LARGE not in str(error):
+                raise
+            return None
+
+    def _check(self, step: steps.Check) -> None:
+        rows = self.spark.sql(self.sql(step.node)).limit(5).collect()
+        if rows:
+            raise CheckFailedError(
+                step.message,
+                detail="; ".join(str(row.asDict()) for row in rows),
+                hint="somebody altered the storage table, or this is a bug: verify, then rebuild"
+                " with a full refresh",
+                run_id=self.run_id,
+                step=step.name,
+            )
+
+    def _rows(self, step: steps.Append) -> Rows:
+        arrow = self._collected(self.spark.sql(self.sql(step.node)))
+        return Rows(sql=self.sql(step.node)) if arrow is None else Rows(arrow=arrow)
+
+    def _merge(self, step: steps.Merge) -> base.Merge:
+        frame = self.spark.sql(self.sql(step.node))
+        arrow = self._collected(frame)
+        if arrow is not None:
+            counts = _expected(arrow)
+            rows = Rows(arrow=arrow.drop_columns([steps.COPIES]))
+        else:
+            table = self.stage(frame)
+            counts = self._expected(table)
+            columns = [name for name in frame.columns if name != steps.COPIES]
+            names = ", ".join(quoted(name) for name in columns)
+            rows = Rows(sql=f"SELECT {names} FROM {table.quoted()}")
+        return base.Merge(
+            rows,
+            step.on,
+            expect_updated=counts.get("update", 0),
+            expect_deleted=counts.get("delete", 0),
+        )
+
+    def _expected(self, table: TableName) -> dict[str, int]:
+        rows = self.spark.sql(
+            f"SELECT {steps.ACTION}, SUM({steps.COPIES}) FROM {table.quoted()}"
+            f" GROUP BY {steps.ACTION}"
+        ).collect()
+        return {str(row[0]): int(row[1]) for row in rows}
+
+
+def _expected(rows: pa.Table) -> dict[str, int]:
+    """How many stored rows each action must match."""
+    summed = rows.group_by(steps.ACTION).aggregate([(steps.COPIES, "sum")]).to_pylist()
+    return {row[steps.ACTION]: int(row[f"{steps.COPIES}_sum"]) for row in summed}

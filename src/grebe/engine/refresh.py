@@ -1,0 +1,259 @@
+"""One refresh, from start to end. Correctness rests on the commit alone.
+
+A crash before it leaves nothing visible; a crash after it is recognised by the run id in the
+frontier. The commit compares with the version that the position was read at, never with the state
+at its own beginning.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from grebe.compiler.bounds import Bounds, Parameter
+from grebe.compiler.plan import DeltaFacts, bind
+from grebe.compiler.scalar import Scalar, build
+from grebe.engine.choice import Choice, Pinned, choose
+from grebe.engine.deltas import Deltas
+from grebe.engine.execute import DRIVER_ROWS, Execution, Side, Stage
+from grebe.engine.public import publish
+from grebe.engine.tables import Tables
+from grebe.engine.views import View
+from grebe.errors import InternalError
+from grebe.formats.base import Committed, Write
+from grebe.formats.failpoints import reach
+from grebe.model import (
+    Frontier,
+    Outcome,
+    Policy,
+    Position,
+    Reason,
+    RunId,
+    SourcePoint,
+    TableName,
+    Version,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from grebe.compiler.cost import Past
+
+STATE_LAYOUT = 1
+ENGINE_VERSION = "0.1"
+SMALL: Final = {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "2"}
+"""For small deltas planning and scheduling are all that counts."""
+LARGE: Final = {"spark.sql.adaptive.enabled": "true"}
+NOWHERE: Final = Position(None, None)
+"""The position of a view without a storage table."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshResult:
+    """What one refresh did."""
+
+    view: TableName
+    outcome: Outcome
+    run_id: RunId
+    seconds: float
+    reasons: tuple[Reason, ...] = ()
+    rows_in: int = 0
+    rows_out: int = 0
+    frontier: Frontier | None = None
+    version: Version | None = None
+    error: Exception | None = field(default=None, compare=False)
+
+
+@dataclass(slots=True)
+class Refresh:
+    """Everything that one refresh of one view needs."""
+
+    view: View
+    run_id: RunId
+    tables: Tables
+    session: Callable[[], SparkSession]
+    """A Spark session that nobody else uses; started when something has to be read or written."""
+    pins: Mapping[TableName, Pinned]
+    deltas: Deltas
+    stage: Stage
+    policy: Policy
+    past: tuple[Past, ...] = ()
+
+    def run(self) -> RefreshResult:
+        """The refresh: position, windows, plan, run, commit."""
+        started = time.monotonic()
+        position = self.tables.position(self.view.storage_name) or NOWHERE
+        choice = choose(self.view, position, self.pins, policy=self.policy, past=self.past)
+        reach("refresh.planned")
+        done = self._carry_out(choice, position)
+        return RefreshResult(
+            view=self.view.name,
+            outcome=done.outcome,
+            run_id=self.run_id,
+            seconds=time.monotonic() - started,
+            reasons=choice.reasons,
+            rows_in=done.rows_in,
+            rows_out=_rows_out(done.committed),
+            frontier=done.frontier or position.frontier,
+            version=done.committed.version if done.committed else position.version,
+        )
+
+    def _carry_out(self, choice: Choice, position: Position) -> _Done:
+        match choice.outcome:
+            case Outcome.NO_OP:
+                return _Done(Outcome.NO_OP)
+            case Outcome.INCREMENTAL:
+                return self._incremental(choice, position)
+        return self._full(position)
+
+    def _incremental(self, choice: Choice, position: Position) -> _Done:
+        sides = self._sides(choice)
+        deltas = {str(name): side.delta for name, side in sides.items() if side.delta}
+        rows_in = sum(delta.rows for delta in deltas.values())
+        reach("refresh.deltas")
+        facts = DeltaFacts(
+            unchanged=frozenset(
+                str(name) for name, side in sides.items() if not side.delta or side.delta.is_empty
+            ),
+            insert_only=all(delta.insert_only for delta in deltas.values()),
+            bounds=self._bounds(sides),
+        )
+        bound = bind(self.view.plan, facts)
+        execution = self._execution(sides, position)
+        execution.on_driver = rows_in <= DRIVER_ROWS
+        _tune(execution.spark, SMALL if execution.on_driver else LARGE)
+        writes = [write for write in execution.run(bound) if not _is_nothing(write)]
+        reach("refresh.computed")
+        frontier = self._frontier()
+        storage = self.tables.storage(self.view.storage_name, self.session())
+        committed = storage.commit(writes, frontier, position)
+        reach("refresh.committed")
+        outcome = Outcome.INCREMENTAL if writes else Outcome.NO_OP
+        return _Done(outcome, rows_in, committed, frontier)
+
+    def _full(self, position: Position) -> _Done:
+        """Overwrite everything; the first time the storage table is made, and the name last."""
+        frontier = self._frontier()
+        execution = self._execution()
+        spark = self.session()
+        _tune(spark, LARGE)
+        storage = self.tables.storage(self.view.storage_name, spark)
+        writes = execution.run(self.view.plan.full)
+        is_first = position.frontier is None
+        if is_first:
+            storage.create(self.view.stored, self.view.properties())
+            position = storage.position()
+        committed = storage.commit(writes, frontier, position)
+        reach("refresh.committed")
+        if is_first:
+            publish(spark, self.view)
+        return _Done(Outcome.FULL, 0, committed, frontier)
+
+    def _sides(self, choice: Choice) -> dict[TableName, Side]:
+        windows = dict(choice.windows)
+        sides: dict[TableName, Side] = {}
+        for name, used in self.view.sources:
+            pin, window = self.pins[name], windows[name]
+            delta = None if window.is_empty else self.deltas.of(pin.source, window)
+            ids = {column.name: column.id for column in used}
+            sides[name] = Side(pin.source, ids, window.after, window.upto, delta)
+        return sides
+
+    def _execution(
+        self, sides: Mapping[TableName, Side] | None = None, position: Position | None = None
+    ) -> Execution:
+        given = sides or {
+            name: Side(
+                self.pins[name].source,
+                {column.name: column.id for column in used},
+                None,
+                self.pins[name].head.version,
+            )
+            for name, used in self.view.sources
+        }
+        return Execution(
+            spark=self.session(),
+            run_id=self.run_id,
+            sides={str(name): side for name, side in given.items()},
+            stored=lambda: self._stored(position),
+            stage=self.stage,
+        )
+
+    def _stored(self, position: Position | None) -> DataFrame:
+        """The view's own rows at the version that the refresh was planned from."""
+        if position is None or position.version is None:
+            raise InternalError.broken("stored rows are read before there are any")
+        source = self.tables.source(self.view.storage_name, self.session)
+        ids = [column.id for column in source.schema_at(position.version).columns]
+        return source.read_at(position.version, ids)
+
+    def _frontier(self) -> Frontier:
+        points = {
+            str(name): SourcePoint(
+                pin.head.identity, pin.head.version, pin.head.committed_at, pin.head.schema.id
+            )
+            for name, pin in self.pins.items()
+        }
+        return Frontier(
+            sources=tuple(sorted(points.items())),
+            fingerprint=self.view.plan.fingerprint,
+            run_id=self.run_id,
+            engine_version=ENGINE_VERSION,
+            state_layout=STATE_LAYOUT,
+        )
+
+    def _bounds(self, sides: Mapping[TableName, Side]) -> Bounds:
+        """Key ranges of the deltas, where the base's file bounds say that they prune."""
+        wanted = set(self.view.plan.parameters)
+        found: dict[Parameter, tuple[Scalar, Scalar]] = {}
+        for name, side in sides.items():
+            for column, low, high in side.delta.low_high if side.delta else ():
+                if (str(name), column) in wanted:
+                    ends = _literal(low), _literal(high)
+                    if ends[0] and ends[1]:
+                        found[(str(name), column)] = (ends[0], ends[1])
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    outcome: Outcome
+    rows_in: int = 0
+    committed: Committed | None = None
+    frontier: Frontier | None = None
+
+
+def _tune(spark: SparkSession, settings: Mapping[str, str]) -> None:
+    for key, value in settings.items():
+        spark.conf.set(key, value)
+
+
+def _literal(value: object) -> Scalar | None:
+    import datetime
+
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return build(str(value))
+    if isinstance(value, datetime.datetime):
+        return None
+    if isinstance(value, datetime.date):
+        return build(f"DATE '{value.isoformat()}'")
+    return None
+
+
+def _is_nothing(write: Write) -> bool:
+    """True for a write without rows: the frontier alone moves then."""
+    arrow = write.rows.arrow
+    return arrow is not None and arrow.num_rows == 0
+
+
+def _rows_out(committed: Committed | None) -> int:
+    if committed is None:
+        return 0
+    return sum(
+        count or 0
+        for count in (committed.rows_inserted, committed.rows_updated, committed.rows_deleted)
+    )
