@@ -65,8 +65,10 @@ class Writer:
 
     rng: Random
     features: set[str] = field(default_factory=set)
-    ctes: list[tuple[str, tuple[Typed, ...]]] = field(default_factory=list)
+    ctes: list[tuple[str, tuple[Typed, ...], int]] = field(default_factory=list)
     counter: int = 0
+    leaves: int = 0
+    """Sources that are read, those of a CTE once for each use."""
 
     def alias(self, stem: str) -> str:
         self.counter += 1
@@ -79,11 +81,18 @@ class Writer:
         self.features.add(feature)
 
 
+LARGEST: Final = 14
+"""More sources than that make a query that nobody writes and that takes minutes to check."""
+
+
 def generate(seed: int, size: int = 3) -> Query:
     """The query of a seed; ``size`` bounds how deeply it nests."""
-    writer = Writer(Random(seed))
-    relation = query(writer, size)
-    return Query(relation.sql, frozenset(writer.features), seed)
+    rng = Random(seed)
+    while True:
+        writer = Writer(rng)
+        relation = query(writer, size)
+        if writer.leaves <= LARGEST:
+            return Query(relation.sql, frozenset(writer.features), seed)
 
 
 def query(w: Writer, size: int, kinds: tuple[str, ...] | None = None) -> Relation:
@@ -117,10 +126,12 @@ def with_ctes(w: Writer, size: int, kinds: tuple[str, ...] | None) -> Relation:
     w.mark("cte")
     parts = []
     for _ in range(w.rng.randint(1, 2)):
+        before = w.leaves
         body = query(w, size - 1)
         name = w.alias("q")
         parts.append(f"{name} AS ({body.sql})")
-        w.ctes.append((name, body.columns))
+        w.ctes.append((name, body.columns, w.leaves - before))
+        w.leaves = before
     main = select(w, size, kinds)
     w.ctes.clear()
     return Relation(f"WITH {', '.join(parts)} {main.sql}", main.columns)
@@ -311,7 +322,8 @@ def from_item(w: Writer, size: int) -> tuple[str, list[Typed]]:
     name = w.alias("t")
     luck = w.rng.random()
     if w.ctes and luck > 0.5:
-        cte, columns = w.rng.choice(w.ctes)
+        cte, columns, leaves = w.rng.choice(w.ctes)
+        w.leaves += leaves
         return f"{cte} AS {name}", _qualified(name, columns)
     if size >= 2 and 0.04 < luck < 0.34:
         w.mark("subquery in from")
@@ -323,6 +335,7 @@ def from_item(w: Writer, size: int) -> tuple[str, list[Typed]]:
         columns = (Typed("v", "int"), Typed("u", "str"))
         return f"(VALUES {rows}) AS {name}(v, u)", _qualified(name, columns)
     table = w.rng.choice(tuple(TABLES))
+    w.leaves += 1
     return f"{table} AS {name}", _qualified(name, TABLES[table])
 
 

@@ -14,7 +14,7 @@ from compiler.laws.check import Difference, bag_difference
 from compiler.laws.databases import CASE, CASES
 from compiler.laws.engine import STORAGE, Database, original
 from grebe.compiler.lower import Lowered, Relation, lower
-from grebe.compiler.nodes import WEIGHT, At
+from grebe.compiler.nodes import WEIGHT, At, Node, Scan, walk
 from grebe.compiler.pin import pinned
 from grebe.compiler.plan import (
     ACTION,
@@ -94,6 +94,13 @@ def schemas(database: Database) -> dict[str, Relation]:
 def lowered(sql: str, database: Database) -> Lowered:
     """The algebra of a query over the sources of a database."""
     return lower(sql, dialect="duckdb", sources=schemas(database))
+
+
+def lowered_tree(tree: Node) -> Lowered:
+    """A tree built by hand, as if it had been lowered from a text."""
+    tables = sorted({leaf.table for leaf in walk(tree) if isinstance(leaf, Scan)})
+    outputs = tuple((name, name) for name in tree.columns)
+    return Lowered(tree, outputs, tuple(tables), (), (), frozenset(), "")
 
 
 def batched(one: Lowered) -> Lowered:

@@ -154,7 +154,9 @@ AGGREGATES: Final = {
     "aggregate/keys only": aggregate(R, ("r_a",)),
     "aggregate/filter above": Filter(aggregate(R, ("r_a",), **LINEAR), sql("sx > 2 AND n < 4")),
     "aggregate/over join": aggregate(R_S, ("s_c",), **LINEAR),
+    "aggregate/extrema over join": aggregate(R_S, ("r_b",), low="MIN(s_c)", high="MAX(r_x)"),
     "aggregate/over left": aggregate(LEFT, ("r_b",), n="COUNT(s_c)", m="MAX(s_c)", c="COUNT(*)"),
+    "aggregate/over left by a nullable key": aggregate(LEFT, ("s_c",), m="MAX(r_x)", c="COUNT(*)"),
     "aggregate/over full": aggregate(FULL, ("s_c",), **LINEAR),
     "aggregate/over aggregate": aggregate(
         aggregate(R, ("r_a", "r_b"), n="COUNT(*)", t="SUM(r_x)"),

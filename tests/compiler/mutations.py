@@ -1,0 +1,229 @@
+"""Rules broken on purpose: a law that does not notice one of these proves nothing.
+
+A mutation replaces a piece of one module's text. The functions of the running module get the code
+of the changed text, so that everybody who imported them runs the broken rule, and get their own
+code back afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Final
+
+ROOM = "grebe.compiler"
+
+
+@dataclass(frozen=True, slots=True)
+class Mutation:
+    """What is broken where, and the trees of `laws.trees` whose law must notice."""
+
+    what: str
+    module: str
+    before: str
+    after: str
+    trees: tuple[str, ...]
+    law: str = "delta"
+
+
+def _delta(what: str, module: str, before: str, after: str, *trees: str) -> Mutation:
+    return Mutation(what, f"delta.{module}", before, after, trees)
+
+
+def _apply(what: str, module: str, before: str, after: str, *trees: str) -> Mutation:
+    return Mutation(what, module, before, after, trees, law="apply")
+
+
+EQUALS = '__import__("grebe.compiler.scalar", fromlist=["equals"]).equals'
+
+MUTATIONS: Final = (
+    # inner joins
+    _delta("the old version where the new one belongs", "join",
+           "before = [of.new(part)", "before = [of.old(part)", "inner/two"),
+    _delta("the new version where the old one belongs", "join",
+           "after = [of.old(part)", "after = [of.new(part)", "inner/two"),
+    _delta("a dropped term", "join",
+           "for place in range(len(node.parts)))", "for place in range(1, len(node.parts)))",
+           "inner/three"),
+    _delta("the last term of a self join dropped", "join",
+           "for place in range(len(node.parts)))", "for place in range(len(node.parts) - 1))",
+           "inner/self"),
+    _delta("an unpinned read", "rules",
+           "return self._at(node, At.OLD)", "return self._at(node, At.NEW)", "inner/two"),
+    # semi, anti and mark joins
+    _delta("the old right side for new left rows", "semi",
+           "right = near_match(of.new(node.right)", "right = near_match(of.old(node.right)", "semi"),
+    _delta("the sign of rows that found a match", "semi",
+           'entering = ":copies" if not node.anti else "-:copies"', 'entering = "-:copies"', "semi"),
+    _delta("the sign of rows that lost their last match", "semi",
+           'leaving = "-:copies" if not node.anti else ":copies"', 'leaving = "-:copies"', "anti"),
+    _delta("left rows at the new version, counted twice", "mark",
+           "near(of.old(node.left), delta, node.on)", "near(of.new(node.left), delta, node.on)",
+           "mark", "anti"),
+    _delta("old marks forgotten", "mark",
+           "return summed(arrived, gone, come)", "return summed(arrived, come)", "mark"),
+    _delta("marks compared without regard to NULL", "mark",
+           "NOT (:b IS NOT DISTINCT FROM :a)", ":b <> :a", "mark"),
+    _delta("unknown taken for false", "mark",
+           "COALESCE(:theta, TRUE)", "COALESCE(:theta, FALSE)", "mark"),
+    # outer joins
+    _delta("rows without a match forgotten", "outer",
+           "parts.append(_unmatched(node, node.left, node.right, of))", "pass", "left"),
+    _delta("the right side of a FULL join forgotten", "outer",
+           "parts.append(_unmatched(node, node.right, node.left, of))", "pass", "full"),
+    _delta("matched rows extended by NULL", "outer", "anti=True", "anti=False", "left"),
+    # set operations
+    _delta("keys of both sides added up together", "setops",
+           "touched = [keys_of(delta, node.names) for delta in deltas]",
+           "touched = [keys_of(UnionAll(tuple(deltas), deltas[0].columns), node.names)]",
+           "set/except"),
+    _delta("EXCEPT ALL below zero", "setops",
+           "CASE WHEN :l > :r THEN :l - :r ELSE 0 END", ":l - :r", "set/except_all"),
+    _delta("EXCEPT without its right side", "setops",
+           "CASE WHEN :l > 0 AND :r = 0 THEN 1 ELSE 0 END", "CASE WHEN :l > 0 THEN 1 ELSE 0 END",
+           "set/except"),
+    _delta("the larger count of INTERSECT ALL", "setops",
+           "CASE WHEN :l < :r THEN :l ELSE :r END", "CASE WHEN :l > :r THEN :l ELSE :r END",
+           "set/intersect_all"),
+    _delta("UNION by counts", "setops",
+           "CASE WHEN :l + :r > 0 THEN 1 ELSE 0 END", "(:l + :r)", "set/union"),
+    _delta("the change added to the new count, not taken from it", "setops",
+           'taken = build("-:w", w=weight)', 'taken = build(":w", w=weight)', "distinct"),
+    _delta("a branch dropped", "union",
+           "for branch in node.branches)", "for branch in node.branches[:1])", "union all"),
+    # aggregates below the root
+    _delta("empty groups shown", "aggregate",
+           'alive = build(":n > 0"', 'alive = build(":n IS NOT NULL"', "aggregate/linear"),
+    _delta("the sign of a count's change", "aggregate",
+           'moved = "0" if when == "new" else "-:w"', 'moved = "0" if when == "new" else ":w"',
+           "aggregate/linear"),
+    _delta("the sign of a sum's change", "aggregate",
+           "WHEN :w > 0 THEN -:x ELSE :x", "WHEN :w > 0 THEN -:x ELSE -:x", "aggregate/linear"),
+    _delta("AVG and COUNT(x) by COUNT(*)", "aggregate",
+           'known = build(":x IS NOT NULL", x=call.argument)', 'known = build("1 = 1")',
+           "aggregate/linear"),
+    _delta("the SUM of nothing as 0", "calls",
+           'return build(f"CASE WHEN :n > 0 THEN {shown} END", n=n, s=s)',
+           'return build("COALESCE(:s, 0)", n=n, s=s)', "aggregate/linear"),
+    _delta("the state at the old version", "aggregate",
+           "rows = of.new(node.input)", "rows = of.old(node.input)", "aggregate/linear"),
+    # affected keys
+    _delta("the old rows of touched keys not taken away", "partition",
+           "minus(replace(node, input=old))", "minus(replace(node, input=new))", "window/rank"),
+    _delta("keys of inserted rows only", "partition",
+           "keys = keys_of(of.change(node.input), names)",
+           "keys = keys_of(plus(new), names)", "window/rank", "aggregate/extrema"),
+    _delta("a deletion weighed as an insertion", "weights",
+           "return weighted(node, node.columns, number(-1))",
+           "return weighted(node, node.columns, number(1))", "top-k/per group"),
+    _delta("keys compared with = instead of null-safely", "restrict",
+           "all_of(same(item, column(key)) for item, key in pairs)",
+           f"all_of({EQUALS}(item, column(key)) for item, key in pairs)", "aggregate/extrema"),
+    Mutation("keys pushed into a nullable side by its own column", "delta.restrict",
+           "return _full(node, keys, pairs)\n    mine = _within(pairs, node.left.columns)\n"
+           "    across = across_pairs(mine, node.on, node.right.columns)",
+           "return _full(node, keys, pairs)\n    mine = _within(pairs, node.left.columns)\n"
+           "    across = _within(pairs, node.right.columns)",
+           ("aggregate/over left by a nullable key",), law="alone"),
+    _delta("a row kept although its array is empty", "unnest",
+           "replace(node, input=", "replace(node, outer=not node.outer, input=", "unnest"),
+    # expressions on pairs of rows that never existed
+    Mutation("an expression before consolidation", "delta.project",
+             "if any(can_raise(item.ast) for _, item in node.outputs):", "if not node.outputs:",
+             ("raises/project",), law="raise"),
+    Mutation("a predicate before consolidation", "delta.selection",
+             "if can_raise(node.predicate.ast):", "if node is None:",
+             ("raises/filter",), law="raise"),
+    # writing
+    _apply("stored copies forgotten", "write.bag", "CAST(SUM(:s + :n) AS BIGINT)",
+           "CAST(SUM(:n) AS BIGINT)", "union all"),
+    _apply("copies that stay not written again", "write.rows",
+           "THEN :after - :before ELSE :after END", "THEN :after - :before ELSE 0 END",
+           "union all/same"),
+    _apply("a MIN kept although it was net-deleted", "write.groups",
+           ':out IS NOT NULL AND :out {sign} :old', ':out IS NOT NULL AND 1 = 0 AND :out {sign} :old',
+           "aggregate/extrema"),
+    _apply("the sign of a stored sum's change", "write.groups",
+           "ELSE -CAST(:x AS {kind}) END", "ELSE CAST(:x AS {kind}) END", "aggregate/linear"),
+    _apply("stored COUNT(x) and AVG by COUNT(*)", "write.groups",
+           "CASE WHEN :x IS NULL THEN 0 ELSE :w END", ":w", "aggregate/linear"),
+    _apply("groups that became empty kept", "write.groups",
+           "CASE WHEN :n = 0 THEN 'delete'", "CASE WHEN 1 = 0 THEN 'delete'", "aggregate/linear"),
+    _apply("a group's change not consolidated", "write.groups",
+           "narrow = Consolidate(Project(below, (*passed(used), (WEIGHT, column(WEIGHT)))))",
+           "narrow = Project(below, (*passed(used), (WEIGHT, column(WEIGHT))))",
+           "aggregate/extrema over join"),
+    _apply("touched keys read at the old version", "write.replace",
+           "fresh = restrict(of.new(shape.node)", "fresh = restrict(of.old(shape.node)",
+           "window/rank"),
+    _apply("an outer join with nothing as nothing", "prune",
+           "return empty[0] and (empty[1] or not node.full)", "return any(empty)", "left"),
+)  # fmt: skip
+
+
+@contextmanager
+def broken(mutation: Mutation) -> Iterator[None]:
+    """The compiler with one rule broken."""
+    module = import_module(f"{ROOM}.{mutation.module}")
+    changed = _changed(module, mutation)
+    kept = {name: value for name, value in vars(module).items() if _is_constant(name, value)}
+    swaps = list(_swaps(module, changed))
+    for function, code in swaps:
+        function.__code__ = code[1]
+    for name in kept:
+        setattr(module, name, getattr(changed, name))
+    try:
+        yield
+    finally:
+        for function, code in swaps:
+            function.__code__ = code[0]
+        for name, value in kept.items():
+            setattr(module, name, value)
+
+
+def _changed(module: ModuleType, mutation: Mutation) -> ModuleType:
+    file = Path(module.__file__ or "")
+    text = file.read_text()
+    if text.count(mutation.before) != 1:
+        raise LookupError(
+            f"{mutation.what}: {mutation.before!r} is not in {file.name} exactly once"
+        )
+    fresh = ModuleType(module.__name__)
+    fresh.__file__ = module.__file__
+    exec(compile(text.replace(mutation.before, mutation.after), str(file), "exec"), vars(fresh))
+    return fresh
+
+
+def _is_constant(name: str, value: object) -> bool:
+    return not name.startswith("__") and isinstance(value, (str, int, dict, tuple, frozenset))
+
+
+def _swaps(
+    module: ModuleType, changed: ModuleType
+) -> Iterator[tuple[FunctionType, tuple[CodeType, CodeType]]]:
+    for name, value in vars(module).items():
+        other = getattr(changed, name, None)
+        if getattr(value, "__module__", None) != module.__name__:
+            continue
+        if isinstance(value, FunctionType) and isinstance(other, FunctionType):
+            yield value, (value.__code__, other.__code__)
+        elif isinstance(value, type) and isinstance(other, type):
+            yield from _swaps_of_class(value, other)
+
+
+def _swaps_of_class(
+    mine: type, other: type
+) -> Iterator[tuple[FunctionType, tuple[CodeType, CodeType]]]:
+    for name, value in vars(mine).items():
+        pair = (_function(value), _function(vars(other).get(name)))
+        if pair[0] and pair[1] and len(pair[0].__code__.co_freevars) == 0:
+            yield pair[0], (pair[0].__code__, pair[1].__code__)
+
+
+def _function(value: object) -> FunctionType | None:
+    found = getattr(value, "fget", None) or getattr(value, "__func__", value)
+    return found if isinstance(found, FunctionType) else None
