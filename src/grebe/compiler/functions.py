@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from sqlglot import exp
+from sqlglot import ErrorLevel, exp, parse_one
+from sqlglot.errors import SqlglotError
 
 from grebe.compiler.reasons import ReasonCode
 
@@ -21,11 +22,11 @@ def _words(text: str) -> frozenset[str]:
 
 
 _STRUCTURE: Final = _words("""
-    Alias Array Between BitString Boolean Bracket ByteString Case Cast Column DataType DataTypeParam
+    Array Between BitString Boolean Bracket ByteString Case Cast Column DataType DataTypeParam
     Distinct Dot Escape Filter HexString Identifier If In Interval IntervalSpan Lambda Literal
     Null Order Ordered Paren PropertyEQ RawString Slice Star Struct StructExtract TryCast Tuple
     UnicodeString Var WindowSpec Window WithinGroup IgnoreNulls RespectNulls Where Is Not
-    Kwarg National Any All ColumnDef HavingMax Having Extract
+    National Any All ColumnDef HavingMax Having Extract
 """)
 
 _OPERATORS: Final = _words("""
@@ -343,13 +344,54 @@ def refusal(tree: exp.Expr, dialect: str) -> Refusal | None:
             return Refusal(known.code, f"{function_name(tree)}() {known.trouble}")
     if isinstance(tree, exp.Collate):
         return Refusal(ReasonCode.COLLATION, "a collation makes different texts equal")
-    if isinstance(tree, exp.Decode) and dialect == "duckdb" and tree.args.get("charset"):
-        return Refusal(ReasonCode.UNSUPPORTED_EXPRESSION, "decode() with a mode has no rule")
-    if type(tree).__name__ in _ALLOWED or aggregate_kind(tree) is not None:
+    known = type(tree).__name__ in _ALLOWED or aggregate_kind(tree) is not None
+    if isinstance(tree, exp.Anonymous):
+        known = known or tree.name.lower() in _PLAIN_NAMES[dialect]
+    if not known:
+        return _unknown(tree)
+    if survives(tree, dialect):
         return None
-    if isinstance(tree, exp.Anonymous) and tree.name.lower() in _PLAIN_NAMES[dialect]:
-        return None
-    return _unknown(tree)
+    name = function_name(tree)
+    return Refusal(ReasonCode.UNSUPPORTED_EXPRESSION, f'"{name}" cannot be written back exactly')
+
+
+def survives(tree: exp.Expr, dialect: str) -> bool:
+    """True when the expression's text in the dialect means the expression again.
+
+    The parser translates some functions to a near relative of another dialect and back; a text
+    that no longer says the same must not be run.
+    """
+    kind = type(tree).__name__
+    if kind in _LOSSY[dialect]:
+        return False
+    proven = kind in _PROVEN or kind in _PROVEN_IN[dialect]
+    if proven or not isinstance(tree, (exp.Func, exp.WithinGroup)):
+        return not isinstance(tree, exp.Cast) or _type_survives(tree.to, dialect)
+    text = tree.sql(dialect, comments=False, unsupported_level=ErrorLevel.IGNORE)
+    try:
+        again = parse_one(text, dialect=dialect)
+    except SqlglotError:
+        return False
+    if again == tree:
+        return True
+    same = type(again) is type(tree) and again.sql(dialect) == text
+    return same and _leaves(again) == _leaves(tree)
+
+
+def _type_survives(kind: exp.DataType, dialect: str) -> bool:
+    if kind.this in _PROVEN_TYPES and not kind.args.get("nested"):
+        return True
+    text = kind.sql(dialect)
+    try:
+        again = exp.DataType.build(text, dialect=dialect)
+    except SqlglotError:
+        return False
+    return again.sql(dialect) == text and again.this == kind.this
+
+
+def _leaves(tree: exp.Expr) -> int:
+    leaves = (exp.Column, exp.Literal, exp.RawString)
+    return sum(1 for node in tree.walk() if isinstance(node, leaves))
 
 
 def _unknown(tree: exp.Expr) -> Refusal:
@@ -359,6 +401,29 @@ def _unknown(tree: exp.Expr) -> Refusal:
     if isinstance(tree, exp.Func):
         return Refusal(ReasonCode.UNKNOWN_FUNCTION, f'function "{name}" is not known')
     return Refusal(ReasonCode.UNSUPPORTED_EXPRESSION, f'expression "{name}" has no rule')
+
+
+_PROVEN: Final = _words("""
+    And Or Not Xor Case If Coalesce Nullif Cast TryCast Exists Anonymous Count Sum Avg Min Max
+    Upper Lower Trim Substring Concat Abs Round Floor Ceil Sqrt Year Month Day RowNumber Rank
+    DenseRank Lag Lead FirstValue LastValue Stddev StddevSamp Array Struct Interval Greatest Least
+""")
+"""Functions whose text is known to come back unchanged: checking them would only cost time."""
+
+_PROVEN_IN: Final = {
+    "spark": _words("GroupConcat Space TimeStrToTime TsOrDsToDate UnixDate"),
+    "duckdb": _words("DateAdd GroupConcat PercentileCont PercentileDisc WithinGroup"),
+}
+"""Functions that come back in other words which mean the same; shown by running both."""
+
+_LOSSY: Final = {"spark": _words(""), "duckdb": _words("Decode")}
+"""Functions of which the parser itself loses a part."""
+
+_PROVEN_TYPES: Final = frozenset(
+    exp.DataType.build(name).this
+    for name in ("INT", "BIGINT", "SMALLINT", "TINYINT", "VARCHAR", "TEXT", "DOUBLE", "BOOLEAN",
+                 "DATE", "TIMESTAMP", "DECIMAL")
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

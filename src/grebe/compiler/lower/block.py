@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from grebe.compiler.lower.context import Context
+from grebe.compiler.lower.expressions import bare_mark
 from grebe.compiler.lower.pending import Kind, Pending
 from grebe.compiler.lower.subqueries import join_mark, join_scalar, join_semi
 from grebe.compiler.nodes import Filter, Node, Project
@@ -57,6 +58,7 @@ class Block:
         tree, anti = conjunct.ast.unnest(), False
         while isinstance(tree, exp.Not):
             tree, anti = tree.this.unnest(), not anti
+        tree = bare_mark(tree, negated=anti)
         if not isinstance(tree, exp.Column):
             return None
         item = self.pending.get(tree.name)

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from grebe.compiler.functions import aggregate_kind, function_name, refusal
+from grebe.compiler.functions import aggregate_kind, function_name, refusal, survives
 from grebe.compiler.lower.context import Context
 from grebe.compiler.lower.pending import Kind, Pending
 from grebe.compiler.lower.scope import AmbiguousNameError, Environment, Found, Scope
+from grebe.compiler.lower.spelling import respelled
 from grebe.compiler.lower.trees import mapped
 from grebe.compiler.reasons import ReasonCode
 from grebe.compiler.scalar import Scalar
@@ -44,6 +45,7 @@ class Resolver:
 
     def tree(self, tree: exp.Expr) -> exp.Expr:
         """A new tree over internal columns."""
+        tree = respelled(tree, self.context.dialect)
         special = self.special(tree)
         if special is not None:
             return special
@@ -63,6 +65,8 @@ class Resolver:
                 return self.with_query(tree)
             case exp.Window():
                 return self.window(tree)
+            case exp.Not() if self.context.dialect == "spark":
+                return self.negated(tree)
             case exp.TryCast() if self.context.dialect == "spark" and not tree.args.get("safe"):
                 # The parser says TRY_CAST for every cast of this dialect; only some are.
                 return exp.Cast(**mapped(tree, self.child).args)
@@ -93,6 +97,7 @@ class Resolver:
         found = refusal(tree, self.context.dialect)
         if found is not None:
             expressible = found.code in (ReasonCode.TIME_FUNCTION, ReasonCode.COLLATION)
+            expressible = expressible and survives(tree, self.context.dialect)
             self.context.refuse(found.code, found.message, tree, expressible=expressible)
             for child in tree.iter_expressions():
                 self.tree(child)
@@ -155,7 +160,32 @@ class Resolver:
                 ReasonCode.UNSUPPORTED_EXPRESSION, "IN over this expression has no rule", tree
             )
             return exp.null()
-        return self.placeholder(Kind.MATCH, _query(query), self.operands(tree.this))
+        mark = self.placeholder(Kind.MATCH, _query(query), self.operands(tree.this))
+        return known(mark, otherwise=False) if self.context.dialect == "spark" else mark
+
+    def negated(self, tree: exp.Not) -> exp.Expr | None:
+        """NOT over tests of subqueries as Spark has it.
+
+        Spark says FALSE where IN or NOT IN of a subquery is unknown, after it has moved NOT inside
+        AND and OR.
+        """
+        inner = tree.this.unnest()
+        if isinstance(inner, exp.In) and inner.args.get("query") is not None:
+            mark = self.placeholder(
+                Kind.MATCH, _query(inner.args["query"]), self.operands(inner.this)
+            )
+            return exp.Not(this=known(mark, otherwise=True))
+        if isinstance(inner, exp.Not) and inner.find(exp.In):
+            return self.tree(inner.this)
+        if isinstance(inner, exp.Connector) and any(
+            i.args.get("query") for i in inner.find_all(exp.In)
+        ):
+            sides = [
+                exp.Not(this=exp.paren(side.copy())) for side in (inner.this, inner.expression)
+            ]
+            turned = exp.Or if isinstance(inner, exp.And) else exp.And
+            return exp.paren(self.tree(turned(this=sides[0], expression=sides[1])), copy=False)
+        return None
 
     def operands(self, tree: exp.Expr) -> tuple[Scalar, ...]:
         plain = tree.unnest()
@@ -226,6 +256,21 @@ class Resolver:
         for key in ("partition_by", "order", "spec"):
             parts[key] = parts.get(key) or base.args.get(key)
         return exp.Window(**{key: _copied(value) for key, value in parts.items()})
+
+
+def known(mark: exp.Expr, *, otherwise: bool) -> exp.Expr:
+    """The test with an answer where it is unknown."""
+    answer = exp.true() if otherwise else exp.false()
+    return exp.Coalesce(this=mark, expressions=[answer])
+
+
+def bare_mark(tree: exp.Expr, *, negated: bool) -> exp.Expr:
+    """The test inside `known`, where a filter keeps the same rows without the answer."""
+    if isinstance(tree, exp.Coalesce) and len(tree.expressions) == 1:
+        answer = tree.expressions[0]
+        if isinstance(answer, exp.Boolean) and bool(answer.this) is negated:
+            return tree.this if isinstance(tree.this, exp.Expr) else tree
+    return tree
 
 
 def _quantifier(tree: exp.Expr) -> exp.Any | exp.All | None:

@@ -192,7 +192,23 @@ def _scan(context: Context, tree: exp.Table, parts: tuple[str, ...]) -> Frame:
     return Frame(node, (source,), renamed)
 
 
+def _with_alias(tree: exp.Values) -> exp.Values:
+    """VALUES whose alias the parser took for one of the last value."""
+    last = tree.expressions[-1]
+    cells = last.expressions if isinstance(last, exp.Tuple) else [last]
+    if not cells or not isinstance(cells[-1], exp.Alias):
+        return tree
+    built = tree.copy()
+    inner = built.expressions[-1].expressions[-1]
+    alias = built.args.get("alias") or exp.TableAlias()
+    alias.set("this", exp.to_identifier(inner.alias))
+    inner.replace(inner.this)
+    built.set("alias", alias)
+    return built
+
+
 def _values(context: Context, tree: exp.Values, environment: Environment) -> Frame:
+    tree = _with_alias(tree)
     rows: list[tuple[Scalar, ...]] = []
     resolver = no_rows_needed(context).resolver(context, environment)
     for item in tree.expressions:
