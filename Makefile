@@ -14,7 +14,7 @@ ready:  ## .venv with the locked packages, a Java, the jars: only what is missin
 	  echo "  hint: install Python 3.11 or newer, or name one: make PYTHON=python3.12 demo"; exit 2; }
 	@$(PYTHON) tools/setup.py
 
-demo: ready  ## a small shop on the lake, and what changed between two versions
+demo: ready  ## five views over a small shop, refreshed and checked
 	@$(RUN) -m examples.demo
 
 check: ready  ## format, lint, types, imports

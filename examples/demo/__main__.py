@@ -1,60 +1,71 @@
-"""`make demo`: what changed in a small shop between two versions, and what finding out cost."""
+"""`make demo`: five views over a small shop follow a busy morning at the cost of what changed."""
 
 from __future__ import annotations
 
 import shutil
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks.eventlog import Work, event_log_conf, measured
-from examples.demo.shop import MORNING, OPENING, TABLES
+from examples.demo.shop import MORNING, OPENING, TABLES, VIEWS
 from grebe.config import Settings, load
-from grebe.engine.session import open_session
+from grebe.engine.engine import Engine
+from grebe.engine.refresh import RefreshResult
 from grebe.engine.sources import open_source
-from grebe.formats.base import WEIGHT, Changes
-from grebe.model import Window
+from grebe.formats.base import WEIGHT, Changes, Source
+from grebe.model import Version, Window
 
 FOLDER = Path(".cache") / "demo"
-SHOWN = 12
+SHOWN = 4
+Found = tuple[str, int | None, Changes, Work]
 
 
 def main(folder: Path) -> None:
+    """The demo; raises when a view differs from its query."""
     console = Console()
     settings, events = fresh_project(folder)
     begun = time.perf_counter()
-    spark = open_session(settings)
+    engine = Engine(settings)
+    spark = engine.spark
     console.print(f"Spark started in {time.perf_counter() - begun:.1f} s")
-
-    begun = time.perf_counter()
     for statement in OPENING:
         spark.sql(statement)
-    console.print(f"a shop of {len(TABLES)} tables made in {time.perf_counter() - begun:.1f} s")
+    for name, query in VIEWS.items():
+        engine.define(name, query)
+    console.print(f"a shop of {len(TABLES)} tables, and {len(VIEWS)} views over it")
+    console.print(outcomes("the first build", engine.refresh()))
 
     sources = {name: open_source(settings, name, lambda: spark) for name in TABLES}
     before = {name: source.head().version for name, source in sources.items()}
     for what, statement in MORNING:
         spark.sql(statement)
         console.print(f"  commit: {what}", style="dim")
-
-    found = []
-    for name, source in sources.items():
-        head = source.head()
-        window = Window(before[name], head.version)
-        columns = [column.id for column in head.schema.columns]
-        with measured(spark, events) as work:
-            changes = source.changes(window, columns)
-        found.append((name, source.version_stats(head.version).rows, changes, work))
-    console.print(summary(found))
+    found = changes_of(engine, events, sources, before)
     for name, _, changes, _ in found:
-        console.print(rows(name, changes))
+        console.print(changed_rows(name, changes))
+    console.print(summary(found))
+
+    with measured(spark, events) as work:
+        results = engine.refresh()
+    console.print(outcomes(f"one refresh of the graph, {work.seconds:.1f} s", results))
+    begun = time.perf_counter()
+    idle = {result.outcome for result in engine.refresh()}
+    took = (time.perf_counter() - begun) * 1000
+    console.print(f"and again, nothing having changed: {', '.join(idle)} in {took:.0f} ms")
+    for name in VIEWS:
+        console.print(
+            f"  {name} equals its query, {engine.verify(name).rows:,} rows", style="green"
+        )
     spark.stop()
 
 
 def fresh_project(folder: Path) -> tuple[Settings, Path]:
+    """An empty project with Spark's event log switched on."""
     shutil.rmtree(folder, ignore_errors=True)
     events = (folder / "events").resolve()
     lines = [f'"{key}" = "{value}"' for key, value in event_log_conf(events).items()]
@@ -62,11 +73,25 @@ def fresh_project(folder: Path) -> tuple[Settings, Path]:
     return load(folder), events
 
 
-def summary(found: list[tuple[str, int | None, Changes, Work]]) -> Table:
+def changes_of(
+    engine: Engine, events: Path, sources: Mapping[str, Source], before: Mapping[str, Version]
+) -> list[Found]:
+    """What changed in every table, and what finding out cost."""
+    found: list[Found] = []
+    for name, source in sources.items():
+        head = source.head()
+        columns = [column.id for column in head.schema.columns]
+        with measured(engine.spark, events) as work:
+            changes = source.changes(Window(before[name], head.version), columns)
+        found.append((name, source.version_stats(head.version).rows, changes, work))
+    return found
+
+
+def summary(found: Sequence[Found]) -> Table:
+    """One line per table: its rows, its changes, how and at which cost they were found."""
     table = Table(title="what changed since the morning began (jobs: of Spark)")
     for heading in ("table", "rows", "changes", "found by", "seconds", "jobs"):
-        left = heading in ("table", "found by")
-        table.add_column(heading, justify="left" if left else "right", no_wrap=True)
+        table.add_column(heading, no_wrap=True)
     for name, count, changes, work in found:
         assert changes.arrow is not None
         cells = (name, count, changes.arrow.num_rows, changes.way, f"{work.seconds:.3f}", work.jobs)
@@ -74,7 +99,8 @@ def summary(found: list[tuple[str, int | None, Changes, Work]]) -> Table:
     return table
 
 
-def rows(name: str, changes: Changes) -> Table:
+def changed_rows(name: str, changes: Changes) -> Table:
+    """The first changes of a table: what went in red, what came in green."""
     table = Table(title=name)
     assert changes.arrow is not None
     data = changes.arrow
@@ -85,6 +111,18 @@ def rows(name: str, changes: Changes) -> Table:
     for row in data.sort_by([(columns[0], "ascending"), (WEIGHT, "ascending")]).to_pylist()[:SHOWN]:
         style = "green" if row[WEIGHT] > 0 else "red"
         table.add_row(f"{row[WEIGHT]:+d}", *(str(row[c]) for c in columns), style=style)
+    return table
+
+
+def outcomes(title: str, results: Sequence[RefreshResult]) -> Table:
+    """What each view of a run did."""
+    table = Table(title=title)
+    for heading in ("view", "outcome", "reason", "rows in", "rows out", "seconds"):
+        table.add_column(heading, no_wrap=True)
+    for result in results:
+        reasons = ", ".join(reason.code for reason in result.reasons)
+        cells = (result.view.name, result.outcome, reasons, result.rows_in, result.rows_out)
+        table.add_row(*map(str, cells), f"{result.seconds:.2f}")
     return table
 
 

@@ -1,4 +1,4 @@
-"""A small shop on the lake: three tables, and a busy morning of mixed commits."""
+"""A small shop on the lake: three tables, five views, and a busy morning of mixed commits."""
 
 from __future__ import annotations
 
@@ -48,3 +48,25 @@ MORNING = (
         WHEN MATCHED THEN UPDATE SET price = s.price"""),
     ("compaction", "CALL lake.system.rewrite_data_files('shop.order_lines')"),
 )  # fmt: skip
+
+VIEWS = {
+    "shop.sales": """
+        SELECT c.city, o.ordered_on, SUM(l.quantity * l.price) AS revenue, COUNT(*) AS lines
+        FROM shop.orders AS o
+        JOIN shop.customers AS c ON o.customer_id = c.customer_id
+        JOIN shop.order_lines AS l ON o.order_id = l.order_id
+        GROUP BY c.city, o.ordered_on""",
+    "shop.open_orders": """
+        SELECT o.order_id, o.ordered_on, c.name
+        FROM shop.orders AS o LEFT JOIN shop.customers AS c ON o.customer_id = c.customer_id
+        WHERE o.status = 'open'""",
+    "shop.largest_lines": """
+        SELECT product, order_id, line, quantity * price AS amount,
+               RANK() OVER (PARTITION BY product ORDER BY quantity * price DESC) AS place
+        FROM shop.order_lines QUALIFY place <= 3""",
+    "shop.buyers": """
+        SELECT DISTINCT o.customer_id, o.status FROM shop.orders AS o""",
+    "shop.best_days": """
+        SELECT city, MAX(revenue) AS best, COUNT(*) AS days
+        FROM shop.sales GROUP BY city HAVING COUNT(*) > 10""",
+}

@@ -16,6 +16,9 @@ from grebe.model import Reason
 THRESHOLD: Final = 0.3
 """Share of changed rows above which recomputing is cheaper, as long as no run has shown better."""
 
+_FEW: Final = 1_000
+"""Changed rows up to which nothing is gained by recomputing: planning is all that either costs."""
+
 _ENOUGH: Final = 2
 """Runs of a kind from which its times are trusted."""
 
@@ -44,6 +47,8 @@ def full_is_cheaper(
     if not sizes.changed or not sizes.total:
         return None
     share = sizes.changed / sizes.total
+    if threshold is None and sizes.changed <= _FEW:
+        return None
     if threshold is None:
         timed = _by_time(sizes.changed, past)
         if timed is not None:
