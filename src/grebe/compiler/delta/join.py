@@ -12,6 +12,7 @@ Example: ``r JOIN s USING (a)`` -> ``dr ⋈ s_old  +  r_new ⋈ ds``.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import chain
 
 from sqlglot import exp
@@ -63,20 +64,45 @@ def _term(node: InnerJoin, place: int, of: Rules) -> Node:
     return weighted(started_from(delta, [*before, *after], node.on), node.columns)
 
 
+@dataclass(frozen=True, slots=True)
+class Equality:
+    """A condition that equates two expressions."""
+
+    left: Scalar
+    right: Scalar
+    null_safe: bool
+
+
+def equalities(on: Sequence[Scalar]) -> list[Equality]:
+    """The equalities among some conditions."""
+    return [
+        Equality(
+            Scalar.of(item.ast.this.copy()),
+            Scalar.of(item.ast.expression.copy()),
+            isinstance(item.ast, exp.NullSafeEQ),
+        )
+        for item in on
+        if isinstance(item.ast, (exp.EQ, exp.NullSafeEQ))
+    ]
+
+
 def started_from(delta: Node, others: Sequence[Node], on: Sequence[Scalar]) -> Node:
     """The join in an order that begins with the delta and follows equalities."""
     joined, waiting = [delta], list(others)
+    equal = equalities(on)
     while waiting:
         bound = frozenset(chain.from_iterable(part.columns for part in joined))
-        following = max(waiting, key=lambda part: _connection(part, bound, on))
+        following = max(waiting, key=lambda part: _connection(part, bound, on, equal))
         waiting.remove(following)
-        joined.append(_narrowed(following, joined, bound, on))
+        joined.append(_narrowed(following, joined, on, equal))
     return InnerJoin(tuple(joined), tuple(on)) if len(joined) > 1 or on else delta
 
 
-def _connection(part: Node, bound: frozenset[str], on: Sequence[Scalar]) -> int:
+def _connection(
+    part: Node, bound: frozenset[str], on: Sequence[Scalar], equal: Sequence[Equality]
+) -> int:
     """How well a part hangs on those already joined: 2 by an equality, 1 by any condition."""
-    if links(part.columns, bound, on):
+    if linked(part.columns, bound, equal):
         return 2
     own = frozenset(part.columns)
     reachable = own | bound
@@ -88,44 +114,40 @@ def _connection(part: Node, bound: frozenset[str], on: Sequence[Scalar]) -> int:
 
 
 def links(
-    columns: Sequence[str],
-    bound: frozenset[str],
-    on: Sequence[Scalar],
-    *,
-    null_safe: bool = True,
+    columns: Sequence[str], bound: frozenset[str], on: Sequence[Scalar]
 ) -> list[tuple[Scalar, Scalar]]:
-    """Equalities between an expression over ``columns`` and one over ``bound``."""
+    """Equalities among conditions, as linked pairs."""
+    return linked(columns, bound, equalities(on))
+
+
+def linked(
+    columns: Sequence[str], bound: frozenset[str], equal: Sequence[Equality]
+) -> list[tuple[Scalar, Scalar]]:
+    """Pairs of equal expressions, the first over ``columns``, the second over ``bound``."""
     own = frozenset(columns)
-    kinds = (exp.EQ, exp.NullSafeEQ) if null_safe else (exp.EQ,)
     found: list[tuple[Scalar, Scalar]] = []
-    for item in on:
-        if isinstance(item.ast, kinds):
-            sides = Scalar.of(item.ast.this.copy()), Scalar.of(item.ast.expression.copy())
-            for mine, theirs in (sides, sides[::-1]):
-                if (
-                    mine.columns
-                    and mine.columns <= own
-                    and theirs.columns
-                    and theirs.columns <= bound
-                ):
-                    found.append((mine, theirs))
-                    break
+    for item in equal:
+        for mine, theirs in ((item.left, item.right), (item.right, item.left)):
+            if mine.columns and mine.columns <= own and theirs.columns and theirs.columns <= bound:
+                found.append((mine, theirs))
+                break
     return found
 
 
 def _narrowed(
-    part: Node, joined: Sequence[Node], bound: frozenset[str], on: Sequence[Scalar]
+    part: Node, joined: Sequence[Node], on: Sequence[Scalar], equal: Sequence[Equality]
 ) -> Node:
     """A part that would have to be computed as a whole is computed for the needed keys only.
 
     A plain one is read by the join itself, and skips the files outside the delta's key range.
     """
     if _is_plain(part):
-        ties = links(part.columns, frozenset(joined[0].columns), on, null_safe=False)
-        return bounded(part, ties, joined[0])
+        plain = [item for item in equal if not item.null_safe]
+        return bounded(part, linked(part.columns, frozenset(joined[0].columns), plain), joined[0])
+    bound = frozenset(chain.from_iterable(item.columns for item in joined))
     known = tuple(item for item in on if item.columns <= bound)
     base = joined[0] if len(joined) == 1 and not known else InnerJoin(tuple(joined), known)
-    return narrowed(part, base, links(part.columns, bound, on))
+    return narrowed(part, base, linked(part.columns, bound, equal))
 
 
 def narrowed(part: Node, base: Node, equalities: Sequence[tuple[Scalar, Scalar]]) -> Node:
