@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sqlglot import exp
+
 from grebe.compiler.lower.context import Context
 from grebe.compiler.lower.expressions import Resolver
 from grebe.compiler.lower.scope import Columns, Environment, Query, Scope, Source
@@ -34,12 +36,26 @@ def no_rows_needed(context: Context) -> Frame:
     return Frame(Values((context.fresh("one"),), ((number(1),),)), (), ())
 
 
-def of_query(query: Query, alias: str | None, columns: Sequence[str] = ()) -> Frame:
-    """The frame of a query in FROM, under its alias and perhaps with its columns renamed."""
-    names = [*columns, *(name for name, _ in query.columns[len(columns) :])]
-    pairs = tuple((name, own) for name, (_, own) in zip(names, query.columns, strict=True))
-    source = Source((alias,) if alias else (), pairs)
-    return Frame(query.node, (source,), pairs)
+def of_query(query: Query, qualifier: tuple[str, ...]) -> Frame:
+    """The frame of a relation with named columns."""
+    return Frame(query.node, (Source(qualifier, query.columns),), query.columns)
+
+
+def renamed(context: Context, query: Query, names: Sequence[str], tree: exp.Expr) -> Query:
+    """The query with its first columns under other names."""
+    if len(names) > len(query.columns):
+        context.invalid("there are more column aliases than columns", tree)
+    rest = query.columns[len(names) :]
+    pairs = zip(names, query.columns, strict=False)
+    return Query(query.node, (*((name, own) for name, (_, own) in pairs), *rest))
+
+
+def aliased(context: Context, query: Query, tree: exp.Expr, default: tuple[str, ...]) -> Frame:
+    """The frame of a query in FROM under the alias that stands behind it."""
+    alias = tree.args.get("alias")
+    names = [item.name for item in alias.columns] if isinstance(alias, exp.TableAlias) else []
+    qualifier = (tree.alias,) if tree.alias else default
+    return of_query(renamed(context, query, names, tree), qualifier)
 
 
 def crossed(frames: Sequence[Frame]) -> Frame:

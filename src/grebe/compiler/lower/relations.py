@@ -5,10 +5,17 @@ from __future__ import annotations
 from sqlglot import exp
 
 from grebe.compiler.lower.context import Context
-from grebe.compiler.lower.frame import Frame, crossed, no_rows_needed, of_query
+from grebe.compiler.lower.frame import (
+    Frame,
+    aliased,
+    crossed,
+    no_rows_needed,
+    of_query,
+    renamed,
+)
 from grebe.compiler.lower.joins import join_frames
 from grebe.compiler.lower.pivot import pivoted
-from grebe.compiler.lower.scope import Environment, Source
+from grebe.compiler.lower.scope import Environment, Query, Source
 from grebe.compiler.lower.unnest import explode_view, generated, is_generator
 from grebe.compiler.nodes import Scan, Values
 from grebe.compiler.reasons import ReasonCode
@@ -40,7 +47,7 @@ def lower_from(context: Context, select: exp.Select, environment: Environment) -
 def _joined(
     context: Context, first: exp.Expr, joins: list[exp.Join], environment: Environment
 ) -> Frame:
-    """Joins bind tighter than commas, so each part between commas is joined on its own."""
+    """In DuckDB joins bind tighter than commas: what stands between them is joined on its own."""
     done: list[Frame] = []
     current = lower_relation(context, first, environment)
     for join in joins:
@@ -76,18 +83,9 @@ def _reads_earlier(
 
 
 def _is_comma(context: Context, join: exp.Join) -> bool:
-    if any(join.args.get(key) for key in ("on", "using", "side", "method")):
-        return False
-    kind = join.args.get("kind")
-    if kind and kind != "CROSS":
-        return False
-    if not kind and context.dialect == "duckdb":
-        return True
-    where = context.where(join.this)
-    lines = context.text.splitlines(keepends=True)
-    before = "".join(lines[: where.line - 1]) + lines[where.line - 1][: where.column - 1]
-    stripped = before.rstrip().rstrip('(`"').rstrip()
-    return stripped.endswith(",")
+    """True for a comma that separates whole joins: in Spark it joins like any other word."""
+    words = ("on", "using", "side", "method", "kind")
+    return context.dialect == "duckdb" and not any(join.args.get(key) for key in words)
 
 
 def lower_relation(context: Context, tree: exp.Expr, environment: Environment) -> Frame:
@@ -104,12 +102,12 @@ def lower_relation(context: Context, tree: exp.Expr, environment: Environment) -
             )
         case exp.Subquery() if isinstance(tree.this, (exp.Table, exp.Pivot)):
             frame = lower_relation(context, tree.this, environment)
-            frame = _aliased(frame, tree)
+            frame = _under_alias(frame, tree)
         case exp.Subquery():
             if tree.args.get("sample"):
                 context.stop("tablesample", "TABLESAMPLE gives other rows every time", tree)
             query = context.lower_query(context, tree, environment)
-            frame = of_query(query, tree.alias or None, _column_aliases(context, tree, query))
+            frame = aliased(context, query, tree, ())
         case exp.Values():
             frame = _values(context, tree, environment)
         case _:
@@ -141,19 +139,8 @@ def refused(context: Context, tree: exp.Expr) -> Frame:
     return Frame(node, (Source(alias, (), open=True),), ())
 
 
-def _aliased(frame: Frame, tree: exp.Subquery) -> Frame:
-    if not tree.alias:
-        return frame
-    return Frame(frame.node, (Source((tree.alias,), frame.star),), frame.star)
-
-
-def _column_aliases(context: Context, tree: exp.Expr, query: object) -> list[str]:
-    alias = tree.args.get("alias")
-    columns = [item.name for item in alias.columns] if isinstance(alias, exp.TableAlias) else []
-    known = getattr(query, "columns", ())
-    if len(columns) > len(known):
-        context.invalid("there are more column aliases than columns", tree)
-    return columns
+def _under_alias(frame: Frame, tree: exp.Subquery) -> Frame:
+    return of_query(Query(frame.node, frame.star), (tree.alias,)) if tree.alias else frame
 
 
 def _table(context: Context, tree: exp.Table, environment: Environment) -> Frame:
@@ -166,11 +153,7 @@ def _table(context: Context, tree: exp.Table, environment: Environment) -> Frame
     cte = environment.ctes.get(parts[0].lower()) if len(parts) == 1 else None
     if cte is not None:
         query = context.lower_query(context, cte.query, cte.environment)
-        columns = cte.columns
-        if cte.columns:
-            renamed = of_query(query, None, columns).star
-            query = type(query)(query.node, renamed)
-        return of_query(query, tree.alias or parts[0], _column_aliases(context, tree, query))
+        return aliased(context, renamed(context, query, cte.columns, tree), tree, parts)
     return _scan(context, tree, parts)
 
 
@@ -184,12 +167,7 @@ def _scan(context: Context, tree: exp.Table, parts: tuple[str, ...]) -> Frame:
             context.types[own] = type_text
     node = Scan(relation.name, tuple(pairs))
     columns = tuple((name, own) for own, name in pairs)
-    aliases = _column_aliases(context, tree, type("_", (), {"columns": columns}))
-    renamed = tuple(
-        (aliases[i] if i < len(aliases) else name, own) for i, (name, own) in enumerate(columns)
-    )
-    source = Source((tree.alias,) if tree.alias else parts, renamed)
-    return Frame(node, (source,), renamed)
+    return aliased(context, Query(node, columns), tree, parts)
 
 
 def _with_alias(tree: exp.Values) -> exp.Values:

@@ -9,7 +9,7 @@ from sqlglot import exp
 from grebe.compiler.lower.block import Block
 from grebe.compiler.lower.context import Context
 from grebe.compiler.lower.expressions import quoted
-from grebe.compiler.lower.frame import Frame, of_query
+from grebe.compiler.lower.frame import Frame, aliased
 from grebe.compiler.lower.pull import pull
 from grebe.compiler.lower.push import NotPushedError, joined_by, push
 from grebe.compiler.lower.scope import Columns, Environment, Source
@@ -212,9 +212,7 @@ def _lateral(context: Context, left: Frame, join: exp.Join, environment: Environ
     keeps = _join_keeps_rows(context, join)
     inside = environment.inside(left.scope(environment))
     query = context.lower_query(context, tree.this, inside)
-    alias = tree.args.get("alias")
-    given = [item.name for item in alias.columns] if isinstance(alias, exp.TableAlias) else []
-    right = of_query(query, tree.alias or None, given)
+    right = aliased(context, query, tree, ())
     node, conditions = _decorrelated(context, left.node, right.node, tree)
     both = Frame(node, (*left.sources, *right.sources), (*left.star, *right.star))
     on = join.args.get("on")
