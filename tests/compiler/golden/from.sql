@@ -1,0 +1,584 @@
+-- title: CTE used twice
+-- query
+WITH q AS (SELECT a, SUM(x) AS t FROM r GROUP BY a) SELECT p.a, p.t, o.t AS u FROM q AS p JOIN q AS o ON p.a = o.t
+-- delta
+WITH __grebe_c1 AS (
+SELECT "a", CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0 THEN 1 ELSE 0 END) AS BIGINT) AS "__grebe_count_new", CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0 THEN 1 ELSE -"__grebe_weight" END) AS BIGINT) AS "__grebe_count_old", CAST(SUM(CASE WHEN NOT ((NOT "x" IS NULL)) THEN 0 WHEN "__grebe_side" = 0 THEN 1 ELSE 0 END) AS BIGINT) AS "__grebe_6d6f773a11561dcc_n_new", SUM(CASE WHEN "__grebe_side" = 0 THEN "x" END) AS "__grebe_6d6f773a11561dcc_s_new", CAST(SUM(CASE WHEN NOT ((NOT "x" IS NULL)) THEN 0 WHEN "__grebe_side" = 0 THEN 1 ELSE -"__grebe_weight" END) AS BIGINT) AS "__grebe_6d6f773a11561dcc_n_old", SUM(CASE WHEN "__grebe_side" = 0 THEN "x" WHEN "__grebe_weight" > 0 THEN -"x" ELSE "x" END) AS "__grebe_6d6f773a11561dcc_s_old" FROM (
+  SELECT "a", "x", "__grebe_weight", "__grebe_side" FROM (
+    SELECT "a", "x", "__grebe_weight", 0 AS "__grebe_side" FROM (
+      SELECT "a", "x", 1 AS "__grebe_weight" FROM (
+        SELECT "a", "x" FROM r_new
+      ) AS __grebe_q1
+      SEMI JOIN (
+        SELECT DISTINCT "a__key" FROM (
+          SELECT "a" AS "a__key" FROM r_delta
+        ) AS __grebe_q2
+      ) AS __grebe_q3 ON "a" IS NOT DISTINCT FROM "a__key"
+    ) AS __grebe_q4
+  ) AS __grebe_q5
+  UNION ALL
+  SELECT "a", "x", "__grebe_weight", "__grebe_side" FROM (
+    SELECT "a", "x", "__grebe_weight", 1 AS "__grebe_side" FROM (
+      SELECT "a", "x", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight" FROM (
+        SELECT "a", "x", "__grebe_weight" FROM r_delta
+      ) AS __grebe_q6
+      JOIN LATERAL (SELECT UNNEST(range(abs("__grebe_weight"))) AS step) AS __grebe_q7 ON TRUE
+    ) AS __grebe_q8
+  ) AS __grebe_q9
+) AS __grebe_q10
+GROUP BY "a"
+),
+__grebe_c2 AS (
+SELECT "a", "sum_x", "__grebe_weight" FROM (
+  SELECT "a", CASE WHEN "__grebe_6d6f773a11561dcc_n_new" > 0 THEN "__grebe_6d6f773a11561dcc_s_new" END AS "sum_x", 1 AS "__grebe_weight" FROM __grebe_c1
+  WHERE "__grebe_count_new" > 0
+) AS __grebe_q11
+UNION ALL
+SELECT "a", "sum_x", "__grebe_weight" FROM (
+  SELECT "a", CASE WHEN "__grebe_6d6f773a11561dcc_n_old" > 0 THEN "__grebe_6d6f773a11561dcc_s_old" END AS "sum_x", -1 AS "__grebe_weight" FROM __grebe_c1
+  WHERE "__grebe_count_old" > 0
+) AS __grebe_q12
+),
+__grebe_c3 AS (
+SELECT "a_2", CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0 THEN 1 ELSE 0 END) AS BIGINT) AS "__grebe_count_new", CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0 THEN 1 ELSE -"__grebe_weight" END) AS BIGINT) AS "__grebe_count_old", CAST(SUM(CASE WHEN NOT ((NOT "x_2" IS NULL)) THEN 0 WHEN "__grebe_side" = 0 THEN 1 ELSE 0 END) AS BIGINT) AS "__grebe_d2d39261eddd4273_n_new", SUM(CASE WHEN "__grebe_side" = 0 THEN "x_2" END) AS "__grebe_d2d39261eddd4273_s_new", CAST(SUM(CASE WHEN NOT ((NOT "x_2" IS NULL)) THEN 0 WHEN "__grebe_side" = 0 THEN 1 ELSE -"__grebe_weight" END) AS BIGINT) AS "__grebe_d2d39261eddd4273_n_old", SUM(CASE WHEN "__grebe_side" = 0 THEN "x_2" WHEN "__grebe_weight" > 0 THEN -"x_2" ELSE "x_2" END) AS "__grebe_d2d39261eddd4273_s_old" FROM (
+  SELECT "a_2", "x_2", "__grebe_weight", "__grebe_side" FROM (
+    SELECT "a_2", "x_2", "__grebe_weight", 0 AS "__grebe_side" FROM (
+      SELECT "a_2", "x_2", 1 AS "__grebe_weight" FROM (
+        SELECT "a" AS "a_2", "x" AS "x_2" FROM r_new
+      ) AS __grebe_q19
+      SEMI JOIN (
+        SELECT DISTINCT "a_2__key" FROM (
+          SELECT "a_2" AS "a_2__key" FROM (
+            SELECT "a" AS "a_2", "x" AS "x_2", "__grebe_weight" FROM r_delta
+          ) AS __grebe_q20
+        ) AS __grebe_q21
+      ) AS __grebe_q22 ON "a_2" IS NOT DISTINCT FROM "a_2__key"
+    ) AS __grebe_q23
+  ) AS __grebe_q24
+  UNION ALL
+  SELECT "a_2", "x_2", "__grebe_weight", "__grebe_side" FROM (
+    SELECT "a_2", "x_2", "__grebe_weight", 1 AS "__grebe_side" FROM (
+      SELECT "a_2", "x_2", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight" FROM (
+        SELECT "a" AS "a_2", "x" AS "x_2", "__grebe_weight" FROM r_delta
+      ) AS __grebe_q25
+      JOIN LATERAL (SELECT UNNEST(range(abs("__grebe_weight"))) AS step) AS __grebe_q26 ON TRUE
+    ) AS __grebe_q27
+  ) AS __grebe_q28
+) AS __grebe_q29
+GROUP BY "a_2"
+),
+__grebe_c4 AS (
+SELECT "a_2", "sum_x_2", "__grebe_weight" FROM (
+  SELECT "a_2", CASE WHEN "__grebe_d2d39261eddd4273_n_new" > 0 THEN "__grebe_d2d39261eddd4273_s_new" END AS "sum_x_2", 1 AS "__grebe_weight" FROM __grebe_c3
+  WHERE "__grebe_count_new" > 0
+) AS __grebe_q30
+UNION ALL
+SELECT "a_2", "sum_x_2", "__grebe_weight" FROM (
+  SELECT "a_2", CASE WHEN "__grebe_d2d39261eddd4273_n_old" > 0 THEN "__grebe_d2d39261eddd4273_s_old" END AS "sum_x_2", -1 AS "__grebe_weight" FROM __grebe_c3
+  WHERE "__grebe_count_old" > 0
+) AS __grebe_q31
+)
+SELECT "a", "sum_x", "sum_x_2", "__grebe_weight" FROM (
+  SELECT "a", "sum_x", "a_2", "sum_x_2", "__grebe_weight" FROM (
+    SELECT "a", "sum_x", "a_2", "sum_x_2", "__grebe_weight" FROM __grebe_c2
+    JOIN (
+      SELECT "a_2", "sum_x_2" FROM (
+        SELECT "a_2", SUM("x_2") AS "sum_x_2" FROM (
+          SELECT "a" AS "a_2", "x" AS "x_2" FROM r_old
+        ) AS __grebe_q13
+        GROUP BY "a_2"
+      ) AS __grebe_q14
+      SEMI JOIN (
+        SELECT DISTINCT "sum_x_2__key" FROM (
+          SELECT "a" AS "sum_x_2__key" FROM __grebe_c2
+        ) AS __grebe_q15
+      ) AS __grebe_q16 ON "sum_x_2" IS NOT DISTINCT FROM "sum_x_2__key"
+    ) AS __grebe_q17 ON "a" = "sum_x_2"
+  ) AS __grebe_q18
+  UNION ALL
+  SELECT "a", "sum_x", "a_2", "sum_x_2", "__grebe_weight" FROM (
+    SELECT "a", "sum_x", "a_2", "sum_x_2", "__grebe_weight" FROM __grebe_c4
+    JOIN (
+      SELECT "a", SUM("x") AS "sum_x" FROM (
+        SELECT "a", "x" FROM (
+          SELECT "a", "x" FROM r_new
+        ) AS __grebe_q32
+        SEMI JOIN (
+          SELECT DISTINCT "a__key" FROM (
+            SELECT "sum_x_2" AS "a__key" FROM __grebe_c4
+          ) AS __grebe_q33
+        ) AS __grebe_q34 ON "a" IS NOT DISTINCT FROM "a__key"
+      ) AS __grebe_q35
+      GROUP BY "a"
+    ) AS __grebe_q36 ON "a" = "sum_x_2"
+  ) AS __grebe_q37
+) AS __grebe_q38
+
+-- title: CTE that shadows a table
+-- query
+WITH s AS (SELECT a, x FROM r WHERE x > 0) SELECT a, x FROM s
+-- delta
+SELECT "a", "x", "__grebe_weight" FROM r_delta
+WHERE "x" > 0
+
+-- title: chained CTEs
+-- query
+WITH p AS (SELECT a, x FROM r WHERE x > 0), q AS (SELECT a, COUNT(*) AS n FROM p GROUP BY a) SELECT a, n FROM q WHERE n > 1
+-- delta
+WITH __grebe_c1 AS (
+SELECT "a", "x", "__grebe_weight" FROM r_delta
+WHERE "x" > 0
+),
+__grebe_c2 AS (
+SELECT "a", CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0 THEN 1 ELSE 0 END) AS BIGINT) AS "__grebe_count_new", CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0 THEN 1 ELSE -"__grebe_weight" END) AS BIGINT) AS "__grebe_count_old", CAST(SUM(CASE WHEN NOT ((NOT 1 IS NULL)) THEN 0 WHEN "__grebe_side" = 0 THEN 1 ELSE 0 END) AS BIGINT) AS "__grebe_f6fc42039fba3776_n_new", CAST(SUM(CASE WHEN NOT ((NOT 1 IS NULL)) THEN 0 WHEN "__grebe_side" = 0 THEN 1 ELSE -"__grebe_weight" END) AS BIGINT) AS "__grebe_f6fc42039fba3776_n_old" FROM (
+  SELECT "a", "x", "__grebe_weight", "__grebe_side" FROM (
+    SELECT "a", "x", "__grebe_weight", 0 AS "__grebe_side" FROM (
+      SELECT "a", "x", 1 AS "__grebe_weight" FROM (
+        SELECT "a", "x" FROM r_new
+      ) AS __grebe_q1
+      SEMI JOIN (
+        SELECT DISTINCT "a__key" FROM (
+          SELECT "a" AS "a__key" FROM __grebe_c1
+        ) AS __grebe_q2
+      ) AS __grebe_q3 ON "a" IS NOT DISTINCT FROM "a__key"
+      WHERE "x" > 0
+    ) AS __grebe_q4
+  ) AS __grebe_q5
+  UNION ALL
+  SELECT "a", "x", "__grebe_weight", "__grebe_side" FROM (
+    SELECT "a", "x", "__grebe_weight", 1 AS "__grebe_side" FROM (
+      SELECT "a", "x", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight" FROM __grebe_c1
+      JOIN LATERAL (SELECT UNNEST(range(abs("__grebe_weight"))) AS step) AS __grebe_q6 ON TRUE
+    ) AS __grebe_q7
+  ) AS __grebe_q8
+) AS __grebe_q9
+GROUP BY "a"
+)
+SELECT "a", "count", "__grebe_weight" FROM (
+  SELECT "a", "count", "__grebe_weight" FROM (
+    SELECT "a", "__grebe_f6fc42039fba3776_n_new" AS "count", 1 AS "__grebe_weight" FROM __grebe_c2
+    WHERE "__grebe_count_new" > 0
+  ) AS __grebe_q10
+  UNION ALL
+  SELECT "a", "count", "__grebe_weight" FROM (
+    SELECT "a", "__grebe_f6fc42039fba3776_n_old" AS "count", -1 AS "__grebe_weight" FROM __grebe_c2
+    WHERE "__grebe_count_old" > 0
+  ) AS __grebe_q11
+) AS __grebe_q12
+WHERE "count" > 1
+
+-- title: subquery in FROM
+-- query
+SELECT q.k, COUNT(*) AS n FROM (SELECT a + 1 AS k FROM r) AS q GROUP BY q.k
+-- delta
+WITH __grebe_c1 AS (
+SELECT "a" + 1 AS "k", "__grebe_weight" FROM r_delta
+),
+__grebe_c2 AS (
+SELECT "k", CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0 THEN 1 ELSE 0 END) AS BIGINT) AS "__grebe_count_new", CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0 THEN 1 ELSE -"__grebe_weight" END) AS BIGINT) AS "__grebe_count_old", CAST(SUM(CASE WHEN NOT ((NOT 1 IS NULL)) THEN 0 WHEN "__grebe_side" = 0 THEN 1 ELSE 0 END) AS BIGINT) AS "__grebe_f6fc42039fba3776_n_new", CAST(SUM(CASE WHEN NOT ((NOT 1 IS NULL)) THEN 0 WHEN "__grebe_side" = 0 THEN 1 ELSE -"__grebe_weight" END) AS BIGINT) AS "__grebe_f6fc42039fba3776_n_old" FROM (
+  SELECT "k", "__grebe_weight", "__grebe_side" FROM (
+    SELECT "k", "__grebe_weight", 0 AS "__grebe_side" FROM (
+      SELECT "k", 1 AS "__grebe_weight" FROM (
+        SELECT "a" + 1 AS "k" FROM (
+          SELECT "a" FROM r_new
+        ) AS __grebe_q1
+        SEMI JOIN (
+          SELECT DISTINCT "k__key" FROM (
+            SELECT "k" AS "k__key" FROM (
+              SELECT "k", CAST(SUM("__grebe_weight") AS BIGINT) AS "__grebe_weight" FROM __grebe_c1
+              GROUP BY "k"
+              HAVING SUM("__grebe_weight") <> 0
+            ) AS __grebe_q2
+          ) AS __grebe_q3
+        ) AS __grebe_q4 ON ("a" + 1) IS NOT DISTINCT FROM "k__key"
+      ) AS __grebe_q5
+    ) AS __grebe_q6
+  ) AS __grebe_q7
+  UNION ALL
+  SELECT "k", "__grebe_weight", "__grebe_side" FROM (
+    SELECT "k", "__grebe_weight", 1 AS "__grebe_side" FROM (
+      SELECT "k", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight" FROM __grebe_c1
+      JOIN LATERAL (SELECT UNNEST(range(abs("__grebe_weight"))) AS step) AS __grebe_q8 ON TRUE
+    ) AS __grebe_q9
+  ) AS __grebe_q10
+) AS __grebe_q11
+GROUP BY "k"
+)
+SELECT "k", "count", "__grebe_weight" FROM (
+  SELECT "k", "__grebe_f6fc42039fba3776_n_new" AS "count", 1 AS "__grebe_weight" FROM __grebe_c2
+  WHERE "__grebe_count_new" > 0
+) AS __grebe_q12
+UNION ALL
+SELECT "k", "count", "__grebe_weight" FROM (
+  SELECT "k", "__grebe_f6fc42039fba3776_n_old" AS "count", -1 AS "__grebe_weight" FROM __grebe_c2
+  WHERE "__grebe_count_old" > 0
+) AS __grebe_q13
+
+-- title: VALUES
+-- query
+SELECT r.x, v.name FROM r JOIN (VALUES (1, 'one'), (2, 'two')) AS v(id, name) ON r.a = v.id
+-- delta
+SELECT "x", "name", "__grebe_weight" FROM (
+  SELECT "a", "x", "id", "name", "__grebe_weight" FROM (
+    SELECT "a", "x", "__grebe_weight" FROM r_delta
+  ) AS __grebe_q1
+  JOIN (
+    SELECT "id", "name" FROM (VALUES (1, 'one'), (2, 'two')) AS __grebe_q2("id", "name")
+  ) AS __grebe_q3 ON "a" = "id"
+) AS __grebe_q4
+
+-- title: LATERAL
+-- query
+SELECT r.a, q.m FROM r, LATERAL (SELECT MAX(s.c) AS m FROM s WHERE s.a = r.a) AS q
+-- delta
+WITH __grebe_c1 AS (
+SELECT DISTINCT "a_4__key" FROM (
+  SELECT "a" AS "a_4__key" FROM r_delta
+) AS __grebe_q3
+),
+__grebe_c2 AS (
+SELECT "a" FROM (
+  SELECT "a" FROM r_old
+) AS __grebe_q2
+SEMI JOIN __grebe_c1 ON "a" IS NOT DISTINCT FROM "a_4__key"
+),
+__grebe_c3 AS (
+SELECT "a" AS "a_4", "__grebe_weight" FROM r_delta
+),
+__grebe_c4 AS (
+SELECT "a_4", "__grebe_weight" FROM (
+  SELECT "a_4", CAST(CASE WHEN "__grebe_left_new" > 0 THEN 1 ELSE 0 END - CASE WHEN "__grebe_left_old" > 0 THEN 1 ELSE 0 END AS BIGINT) AS "__grebe_weight" FROM (
+    SELECT "a_4", SUM("__grebe_left_new") AS "__grebe_left_new", SUM("__grebe_left_old") AS "__grebe_left_old", SUM("__grebe_right_new") AS "__grebe_right_new", SUM("__grebe_right_old") AS "__grebe_right_old" FROM (
+      SELECT "a_4", "__grebe_left_new", "__grebe_left_old", "__grebe_right_new", "__grebe_right_old" FROM (
+        SELECT "a_4", 1 AS "__grebe_left_new", 1 AS "__grebe_left_old", 0 AS "__grebe_right_new", 0 AS "__grebe_right_old" FROM (
+          SELECT "a" AS "a_4" FROM (
+            SELECT "a" FROM r_new
+          ) AS __grebe_q14
+          SEMI JOIN (
+            SELECT DISTINCT "a_4__key" FROM (
+              SELECT "a_4" AS "a_4__key" FROM __grebe_c3
+            ) AS __grebe_q15
+          ) AS __grebe_q16 ON "a" IS NOT DISTINCT FROM "a_4__key"
+        ) AS __grebe_q17
+      ) AS __grebe_q18
+      UNION ALL
+      SELECT "a_4", "__grebe_left_new", "__grebe_left_old", "__grebe_right_new", "__grebe_right_old" FROM (
+        SELECT "a_4", 0 AS "__grebe_left_new", -"__grebe_weight" AS "__grebe_left_old", 0 AS "__grebe_right_new", 0 AS "__grebe_right_old" FROM __grebe_c3
+      ) AS __grebe_q19
+    ) AS __grebe_q20
+    GROUP BY "a_4"
+  ) AS __grebe_q21
+) AS __grebe_q22
+WHERE "__grebe_weight" <> 0
+),
+__grebe_c5 AS (
+SELECT DISTINCT "a_3__key" FROM (
+  SELECT "a_4" AS "a_3__key" FROM __grebe_c4
+) AS __grebe_q24
+),
+__grebe_c6 AS (
+SELECT "a" AS "a_3", "__grebe_weight" FROM r_delta
+),
+__grebe_c7 AS (
+SELECT DISTINCT "a_3__key" FROM (
+  SELECT "a_3" AS "a_3__key" FROM (
+    SELECT "a_3", "a_2", "c", CAST(SUM("__grebe_weight") AS BIGINT) AS "__grebe_weight" FROM (
+      SELECT "a_3", "a_2", "c", "__grebe_weight" FROM (
+        SELECT "a_3", "a_2", "c", "__grebe_weight" FROM (
+          SELECT "a_3", "__grebe_weight" FROM (
+            SELECT "a_3", CAST(CASE WHEN "__grebe_left_new" > 0 THEN 1 ELSE 0 END - CASE WHEN "__grebe_left_old" > 0 THEN 1 ELSE 0 END AS BIGINT) AS "__grebe_weight" FROM (
+              SELECT "a_3", SUM("__grebe_left_new") AS "__grebe_left_new", SUM("__grebe_left_old") AS "__grebe_left_old", SUM("__grebe_right_new") AS "__grebe_right_new", SUM("__grebe_right_old") AS "__grebe_right_old" FROM (
+                SELECT "a_3", "__grebe_left_new", "__grebe_left_old", "__grebe_right_new", "__grebe_right_old" FROM (
+                  SELECT "a_3", 1 AS "__grebe_left_new", 1 AS "__grebe_left_old", 0 AS "__grebe_right_new", 0 AS "__grebe_right_old" FROM (
+                    SELECT "a" AS "a_3" FROM (
+                      SELECT "a" FROM r_new
+                    ) AS __grebe_q33
+                    SEMI JOIN (
+                      SELECT DISTINCT "a_3__key" FROM (
+                        SELECT "a_3" AS "a_3__key" FROM __grebe_c6
+                      ) AS __grebe_q34
+                    ) AS __grebe_q35 ON "a" IS NOT DISTINCT FROM "a_3__key"
+                  ) AS __grebe_q36
+                ) AS __grebe_q37
+                UNION ALL
+                SELECT "a_3", "__grebe_left_new", "__grebe_left_old", "__grebe_right_new", "__grebe_right_old" FROM (
+                  SELECT "a_3", 0 AS "__grebe_left_new", -"__grebe_weight" AS "__grebe_left_old", 0 AS "__grebe_right_new", 0 AS "__grebe_right_old" FROM __grebe_c6
+                ) AS __grebe_q38
+              ) AS __grebe_q39
+              GROUP BY "a_3"
+            ) AS __grebe_q40
+          ) AS __grebe_q41
+          WHERE "__grebe_weight" <> 0
+        ) AS __grebe_q42
+        JOIN (
+          SELECT "a" AS "a_2", "c" FROM s_old
+        ) AS __grebe_q43 ON "a_2" = "a_3"
+      ) AS __grebe_q44
+      UNION ALL
+      SELECT "a_3", "a_2", "c", "__grebe_weight" FROM (
+        SELECT "a_3", "a_2", "c", "__grebe_weight" FROM (
+          SELECT "a" AS "a_2", "c", "__grebe_weight" FROM s_delta
+        ) AS __grebe_q45
+        JOIN (
+          SELECT DISTINCT "a_3" FROM (
+            SELECT "a" AS "a_3" FROM (
+              SELECT "a" FROM r_new
+            ) AS __grebe_q46
+            SEMI JOIN (
+              SELECT DISTINCT "a_3__key" FROM (
+                SELECT "a_2" AS "a_3__key" FROM (
+                  SELECT "a" AS "a_2", "c", "__grebe_weight" FROM s_delta
+                ) AS __grebe_q47
+              ) AS __grebe_q48
+            ) AS __grebe_q49 ON "a" IS NOT DISTINCT FROM "a_3__key"
+          ) AS __grebe_q50
+        ) AS __grebe_q51 ON "a_2" = "a_3"
+      ) AS __grebe_q52
+    ) AS __grebe_q53
+    GROUP BY "a_3", "a_2", "c"
+    HAVING SUM("__grebe_weight") <> 0
+  ) AS __grebe_q54
+) AS __grebe_q55
+),
+__grebe_c8 AS (
+SELECT "a_3", "max_c", "__grebe_weight" FROM (
+  SELECT "a_3", "max_c", 1 AS "__grebe_weight" FROM (
+    SELECT "a_3", MAX("c") AS "max_c" FROM (
+      SELECT "a_3", "a_2", "c" FROM (
+        SELECT DISTINCT "a_3" FROM (
+          SELECT "a" AS "a_3" FROM (
+            SELECT "a" FROM r_new
+          ) AS __grebe_q32
+          SEMI JOIN __grebe_c7 ON "a" IS NOT DISTINCT FROM "a_3__key"
+        ) AS __grebe_q56
+      ) AS __grebe_q57
+      JOIN (
+        SELECT "a_2", "c" FROM (
+          SELECT "a" AS "a_2", "c" FROM s_new
+        ) AS __grebe_q58
+        SEMI JOIN __grebe_c7 ON "a_2" IS NOT DISTINCT FROM "a_3__key"
+      ) AS __grebe_q59 ON "a_2" = "a_3"
+    ) AS __grebe_q60
+    GROUP BY "a_3"
+  ) AS __grebe_q61
+) AS __grebe_q62
+UNION ALL
+SELECT "a_3", "max_c", "__grebe_weight" FROM (
+  SELECT "a_3", "max_c", -1 AS "__grebe_weight" FROM (
+    SELECT "a_3", MAX("c") AS "max_c" FROM (
+      SELECT "a_3", "a_2", "c" FROM (
+        SELECT DISTINCT "a_3" FROM (
+          SELECT "a" AS "a_3" FROM (
+            SELECT "a" FROM r_old
+          ) AS __grebe_q63
+          SEMI JOIN __grebe_c7 ON "a" IS NOT DISTINCT FROM "a_3__key"
+        ) AS __grebe_q64
+      ) AS __grebe_q65
+      JOIN (
+        SELECT "a_2", "c" FROM (
+          SELECT "a" AS "a_2", "c" FROM s_old
+        ) AS __grebe_q66
+        SEMI JOIN __grebe_c7 ON "a_2" IS NOT DISTINCT FROM "a_3__key"
+      ) AS __grebe_q67 ON "a_2" = "a_3"
+    ) AS __grebe_q68
+    GROUP BY "a_3"
+  ) AS __grebe_q69
+) AS __grebe_q70
+),
+__grebe_c9 AS (
+SELECT "a_3", "max_c", CAST(SUM("__grebe_weight") AS BIGINT) AS "__grebe_weight" FROM __grebe_c8
+GROUP BY "a_3", "max_c"
+HAVING SUM("__grebe_weight") <> 0
+),
+__grebe_c10 AS (
+SELECT "a_4", COUNT(*) AS "__grebe_copies" FROM (
+  SELECT "a_4" FROM (
+    SELECT DISTINCT "a_4" FROM (
+      SELECT "a" AS "a_4" FROM (
+        SELECT "a" FROM r_old
+      ) AS __grebe_q87
+      SEMI JOIN (
+        SELECT DISTINCT "a_4__key" FROM (
+          SELECT "a_3" AS "a_4__key" FROM __grebe_c9
+        ) AS __grebe_q88
+      ) AS __grebe_q89 ON "a" IS NOT DISTINCT FROM "a_4__key"
+    ) AS __grebe_q90
+  ) AS __grebe_q91
+  SEMI JOIN __grebe_c9 ON "a_4" IS NOT DISTINCT FROM "a_3"
+) AS __grebe_q92
+GROUP BY "a_4"
+),
+__grebe_c11 AS (
+SELECT DISTINCT "a_3__key" FROM (
+  SELECT "a_4" AS "a_3__key" FROM __grebe_c10
+) AS __grebe_q93
+),
+__grebe_c12 AS (
+SELECT "a_3", MAX("c") AS "max_c" FROM (
+  SELECT "a_3", "a_2", "c" FROM (
+    SELECT DISTINCT "a_3" FROM (
+      SELECT "a" AS "a_3" FROM (
+        SELECT "a" FROM r_new
+      ) AS __grebe_q86
+      SEMI JOIN __grebe_c11 ON "a" IS NOT DISTINCT FROM "a_3__key"
+    ) AS __grebe_q94
+  ) AS __grebe_q95
+  JOIN (
+    SELECT "a_2", "c" FROM (
+      SELECT "a" AS "a_2", "c" FROM s_new
+    ) AS __grebe_q96
+    SEMI JOIN __grebe_c11 ON "a_2" IS NOT DISTINCT FROM "a_3__key"
+  ) AS __grebe_q97 ON "a_2" = "a_3"
+) AS __grebe_q98
+GROUP BY "a_3"
+),
+__grebe_c13 AS (
+SELECT "a_3", MAX("c") AS "max_c" FROM (
+  SELECT "a_3", "a_2", "c" FROM (
+    SELECT DISTINCT "a_3" FROM (
+      SELECT "a" AS "a_3" FROM (
+        SELECT "a" FROM r_old
+      ) AS __grebe_q99
+      SEMI JOIN __grebe_c11 ON "a" IS NOT DISTINCT FROM "a_3__key"
+    ) AS __grebe_q100
+  ) AS __grebe_q101
+  JOIN (
+    SELECT "a_2", "c" FROM (
+      SELECT "a" AS "a_2", "c" FROM s_old
+    ) AS __grebe_q102
+    SEMI JOIN __grebe_c11 ON "a_2" IS NOT DISTINCT FROM "a_3__key"
+  ) AS __grebe_q103 ON "a_2" = "a_3"
+) AS __grebe_q104
+GROUP BY "a_3"
+)
+SELECT "a", "max_c", "__grebe_weight" FROM (
+  SELECT "a", "max_c", "a_4", "__grebe_weight" FROM (
+    SELECT "a", "max_c", "a_4", "__grebe_weight" FROM (
+      SELECT "a", "__grebe_weight" FROM r_delta
+    ) AS __grebe_q1
+    JOIN (
+      SELECT "max_c", "a_4" FROM (
+        SELECT DISTINCT "a_4" FROM (
+          SELECT "a" AS "a_4" FROM __grebe_c2
+        ) AS __grebe_q4
+      ) AS __grebe_q5
+      LEFT JOIN (
+        SELECT "a_3", MAX("c") AS "max_c" FROM (
+          SELECT "a_3", "a_2", "c" FROM (
+            SELECT DISTINCT "a_3" FROM (
+              SELECT "a" AS "a_3" FROM __grebe_c2
+            ) AS __grebe_q6
+          ) AS __grebe_q7
+          JOIN (
+            SELECT "a_2", "c" FROM (
+              SELECT "a" AS "a_2", "c" FROM s_old
+            ) AS __grebe_q8
+            SEMI JOIN __grebe_c1 ON "a_2" IS NOT DISTINCT FROM "a_4__key"
+          ) AS __grebe_q9 ON "a_2" = "a_3"
+        ) AS __grebe_q10
+        GROUP BY "a_3"
+      ) AS __grebe_q11 ON "a_4" IS NOT DISTINCT FROM "a_3"
+    ) AS __grebe_q12 ON "a" IS NOT DISTINCT FROM "a_4"
+  ) AS __grebe_q13
+  UNION ALL
+  SELECT "a", "max_c", "a_4", "__grebe_weight" FROM (
+    SELECT "a", "max_c", "a_4", "__grebe_weight" FROM (
+      SELECT "max_c", "a_4", "__grebe_weight" FROM (
+        SELECT "a_4", "a_3", "max_c", "__grebe_weight" FROM (
+          SELECT "a_4", "a_3", "max_c", "__grebe_weight" FROM (
+            SELECT "a_4", "a_3", "max_c", "__grebe_weight" FROM __grebe_c4
+            JOIN (
+              SELECT "a_3", MAX("c") AS "max_c" FROM (
+                SELECT "a_3", "a_2", "c" FROM (
+                  SELECT DISTINCT "a_3" FROM (
+                    SELECT "a" AS "a_3" FROM (
+                      SELECT "a" FROM r_old
+                    ) AS __grebe_q23
+                    SEMI JOIN __grebe_c5 ON "a" IS NOT DISTINCT FROM "a_3__key"
+                  ) AS __grebe_q25
+                ) AS __grebe_q26
+                JOIN (
+                  SELECT "a_2", "c" FROM (
+                    SELECT "a" AS "a_2", "c" FROM s_old
+                  ) AS __grebe_q27
+                  SEMI JOIN __grebe_c5 ON "a_2" IS NOT DISTINCT FROM "a_3__key"
+                ) AS __grebe_q28 ON "a_2" = "a_3"
+              ) AS __grebe_q29
+              GROUP BY "a_3"
+            ) AS __grebe_q30 ON "a_4" IS NOT DISTINCT FROM "a_3"
+          ) AS __grebe_q31
+          UNION ALL
+          SELECT "a_4", "a_3", "max_c", "__grebe_weight" FROM (
+            SELECT "a_4", "a_3", "max_c", "__grebe_weight" FROM __grebe_c8
+            JOIN (
+              SELECT DISTINCT "a_4" FROM (
+                SELECT "a" AS "a_4" FROM (
+                  SELECT "a" FROM r_new
+                ) AS __grebe_q71
+                SEMI JOIN (
+                  SELECT DISTINCT "a_4__key" FROM (
+                    SELECT "a_3" AS "a_4__key" FROM __grebe_c8
+                  ) AS __grebe_q72
+                ) AS __grebe_q73 ON "a" IS NOT DISTINCT FROM "a_4__key"
+              ) AS __grebe_q74
+            ) AS __grebe_q75 ON "a_4" IS NOT DISTINCT FROM "a_3"
+          ) AS __grebe_q76
+        ) AS __grebe_q77
+        UNION ALL
+        SELECT "a_4", "a_3", "max_c", "__grebe_weight" FROM (
+          SELECT "a_4", "a_3", "max_c", "__grebe_weight" FROM (
+            SELECT "a_4", "__grebe_weight" FROM (
+              SELECT "a_4", "__grebe_weight" FROM __grebe_c4
+              ANTI JOIN (
+                SELECT "a_3", MAX("c") AS "max_c" FROM (
+                  SELECT "a_3", "a_2", "c" FROM (
+                    SELECT DISTINCT "a_3" FROM (
+                      SELECT "a" AS "a_3" FROM (
+                        SELECT "a" FROM r_new
+                      ) AS __grebe_q78
+                      SEMI JOIN __grebe_c5 ON "a" IS NOT DISTINCT FROM "a_3__key"
+                    ) AS __grebe_q79
+                  ) AS __grebe_q80
+                  JOIN (
+                    SELECT "a_2", "c" FROM (
+                      SELECT "a" AS "a_2", "c" FROM s_new
+                    ) AS __grebe_q81
+                    SEMI JOIN __grebe_c5 ON "a_2" IS NOT DISTINCT FROM "a_3__key"
+                  ) AS __grebe_q82 ON "a_2" = "a_3"
+                ) AS __grebe_q83
+                GROUP BY "a_3"
+              ) AS __grebe_q84 ON "a_4" IS NOT DISTINCT FROM "a_3"
+            ) AS __grebe_q85
+            UNION ALL
+            SELECT "a_4", "__grebe_weight" FROM (
+              SELECT "a_4", CAST(CASE WHEN "__grebe_after" THEN -"__grebe_copies" ELSE "__grebe_copies" END AS BIGINT) AS "__grebe_weight" FROM (
+                SELECT "a_4", "__grebe_copies", "__grebe_before", EXISTS (SELECT 1 FROM __grebe_c12 WHERE "a_4" IS NOT DISTINCT FROM "a_3") AS "__grebe_after" FROM (
+                  SELECT "a_4", "__grebe_copies", EXISTS (SELECT 1 FROM __grebe_c13 WHERE "a_4" IS NOT DISTINCT FROM "a_3") AS "__grebe_before" FROM __grebe_c10
+                ) AS __grebe_q105
+              ) AS __grebe_q106
+              WHERE NOT ("__grebe_before" IS NOT DISTINCT FROM "__grebe_after")
+            ) AS __grebe_q107
+          ) AS __grebe_q108
+          LEFT JOIN (
+            SELECT "a_3", "max_c" FROM (
+              SELECT "a_3", MAX("c") AS "max_c" FROM (
+                SELECT "a_3", "a_2", "c" FROM (
+                  SELECT DISTINCT "a_3" FROM (
+                    SELECT "a" AS "a_3" FROM r_new
+                  ) AS __grebe_q109
+                ) AS __grebe_q110
+                JOIN (
+                  SELECT "a" AS "a_2", "c" FROM s_new
+                ) AS __grebe_q111 ON "a_2" = "a_3"
+              ) AS __grebe_q112
+              GROUP BY "a_3"
+            ) AS __grebe_q113 WHERE FALSE
+          ) AS __grebe_q114 ON FALSE
+        ) AS __grebe_q115
+      ) AS __grebe_q116
+    ) AS __grebe_q117
+    JOIN (
+      SELECT "a" FROM r_new
+    ) AS __grebe_q118 ON "a" IS NOT DISTINCT FROM "a_4"
+  ) AS __grebe_q119
+) AS __grebe_q120

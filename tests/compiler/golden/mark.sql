@@ -1,0 +1,179 @@
+-- title: IN under OR
+-- query
+SELECT a, x FROM r WHERE a IN (SELECT a FROM s) OR x = 1
+-- delta
+WITH __grebe_c1 AS (
+SELECT "a", "x", "__grebe_copies", "__grebe_before", "__grebe_after" FROM (
+  SELECT "a", "x", "__grebe_copies", "__grebe_before", CASE WHEN EXISTS (SELECT 1 FROM (
+    SELECT "a" AS "a_2" FROM s_new
+  ) AS __grebe_q5 WHERE "a" = "a_2") THEN TRUE WHEN EXISTS (SELECT 1 FROM (
+    SELECT "a" AS "a_2" FROM s_new
+  ) AS __grebe_q5 WHERE ("a" = "a_2") IS NULL) THEN NULL ELSE FALSE END AS "__grebe_after" FROM (
+    SELECT "a", "x", "__grebe_copies", CASE WHEN EXISTS (SELECT 1 FROM (
+      SELECT "a" AS "a_2" FROM s_old
+    ) AS __grebe_q6 WHERE "a" = "a_2") THEN TRUE WHEN EXISTS (SELECT 1 FROM (
+      SELECT "a" AS "a_2" FROM s_old
+    ) AS __grebe_q6 WHERE ("a" = "a_2") IS NULL) THEN NULL ELSE FALSE END AS "__grebe_before" FROM (
+      SELECT "a", "x", COUNT(*) AS "__grebe_copies" FROM (
+        SELECT "a", "x" FROM (
+          SELECT "a", "x" FROM r_old
+        ) AS __grebe_q7
+        SEMI JOIN (
+          SELECT "a" AS "a_2", "__grebe_weight" FROM s_delta
+        ) AS __grebe_q8 ON COALESCE(("a" = "a_2"), TRUE)
+      ) AS __grebe_q9
+      GROUP BY "a", "x"
+    ) AS __grebe_q10
+  ) AS __grebe_q11
+) AS __grebe_q12
+WHERE NOT ("__grebe_before" IS NOT DISTINCT FROM "__grebe_after")
+)
+SELECT "a", "x", "__grebe_weight" FROM (
+  SELECT "a", "x", "matches", "__grebe_weight" FROM (
+    SELECT "a", "x", "matches", "__grebe_weight" FROM (
+      SELECT "a", "x", "__grebe_weight", CASE WHEN EXISTS (SELECT 1 FROM (
+        SELECT "a" AS "a_2" FROM s_new
+      ) AS __grebe_q1 WHERE "a" = "a_2") THEN TRUE WHEN EXISTS (SELECT 1 FROM (
+        SELECT "a" AS "a_2" FROM s_new
+      ) AS __grebe_q1 WHERE ("a" = "a_2") IS NULL) THEN NULL ELSE FALSE END AS "matches" FROM (
+        SELECT "a", "x", "__grebe_weight" FROM r_delta
+      ) AS __grebe_q2
+    ) AS __grebe_q3
+  ) AS __grebe_q4
+  UNION ALL
+  SELECT "a", "x", "matches", "__grebe_weight" FROM (
+    SELECT "a", "x", "__grebe_before" AS "matches", CAST(-"__grebe_copies" AS BIGINT) AS "__grebe_weight" FROM __grebe_c1
+  ) AS __grebe_q13
+  UNION ALL
+  SELECT "a", "x", "matches", "__grebe_weight" FROM (
+    SELECT "a", "x", "__grebe_after" AS "matches", CAST("__grebe_copies" AS BIGINT) AS "__grebe_weight" FROM __grebe_c1
+  ) AS __grebe_q14
+) AS __grebe_q15
+WHERE "matches" OR "x" = 1
+
+-- title: EXISTS in SELECT
+-- query
+SELECT a, EXISTS (SELECT 1 FROM s WHERE s.a = r.a) AS found FROM r
+-- delta
+WITH __grebe_c1 AS (
+SELECT "a_2" FROM (
+  SELECT "a" AS "a_2" FROM s_new
+) AS __grebe_q1
+SEMI JOIN (
+  SELECT DISTINCT "a_2__key" FROM (
+    SELECT "a" AS "a_2__key" FROM r_delta
+  ) AS __grebe_q2
+) AS __grebe_q3 ON "a_2" IS NOT DISTINCT FROM "a_2__key"
+),
+__grebe_c2 AS (
+SELECT "a", COUNT(*) AS "__grebe_copies" FROM (
+  SELECT "a" FROM (
+    SELECT "a" FROM (
+      SELECT "a" FROM r_old
+    ) AS __grebe_q8
+    SEMI JOIN (
+      SELECT DISTINCT "a__key" FROM (
+        SELECT "a_2" AS "a__key" FROM (
+          SELECT "a" AS "a_2", "__grebe_weight" FROM s_delta
+        ) AS __grebe_q9
+      ) AS __grebe_q10
+    ) AS __grebe_q11 ON "a" IS NOT DISTINCT FROM "a__key"
+  ) AS __grebe_q12
+  SEMI JOIN (
+    SELECT "a" AS "a_2", "__grebe_weight" FROM s_delta
+  ) AS __grebe_q13 ON "a_2" = "a"
+) AS __grebe_q14
+GROUP BY "a"
+),
+__grebe_c3 AS (
+SELECT DISTINCT "a_2__key" FROM (
+  SELECT "a" AS "a_2__key" FROM __grebe_c2
+) AS __grebe_q15
+),
+__grebe_c4 AS (
+SELECT "a_2" FROM (
+  SELECT "a" AS "a_2" FROM s_new
+) AS __grebe_q7
+SEMI JOIN __grebe_c3 ON "a_2" IS NOT DISTINCT FROM "a_2__key"
+),
+__grebe_c5 AS (
+SELECT "a_2" FROM (
+  SELECT "a" AS "a_2" FROM s_old
+) AS __grebe_q16
+SEMI JOIN __grebe_c3 ON "a_2" IS NOT DISTINCT FROM "a_2__key"
+),
+__grebe_c6 AS (
+SELECT "a", "__grebe_copies", "__grebe_before", "__grebe_after" FROM (
+  SELECT "a", "__grebe_copies", "__grebe_before", EXISTS (SELECT 1 FROM __grebe_c4 WHERE "a_2" = "a") AS "__grebe_after" FROM (
+    SELECT "a", "__grebe_copies", EXISTS (SELECT 1 FROM __grebe_c5 WHERE "a_2" = "a") AS "__grebe_before" FROM __grebe_c2
+  ) AS __grebe_q17
+) AS __grebe_q18
+WHERE NOT ("__grebe_before" IS NOT DISTINCT FROM "__grebe_after")
+)
+SELECT "a", "matches", "__grebe_weight" FROM (
+  SELECT "a", "matches", "__grebe_weight" FROM (
+    SELECT "a", "__grebe_weight", EXISTS (SELECT 1 FROM __grebe_c1 WHERE "a_2" = "a") AS "matches" FROM (
+      SELECT "a", "__grebe_weight" FROM r_delta
+    ) AS __grebe_q4
+  ) AS __grebe_q5
+) AS __grebe_q6
+UNION ALL
+SELECT "a", "matches", "__grebe_weight" FROM (
+  SELECT "a", "__grebe_before" AS "matches", CAST(-"__grebe_copies" AS BIGINT) AS "__grebe_weight" FROM __grebe_c6
+) AS __grebe_q19
+UNION ALL
+SELECT "a", "matches", "__grebe_weight" FROM (
+  SELECT "a", "__grebe_after" AS "matches", CAST("__grebe_copies" AS BIGINT) AS "__grebe_weight" FROM __grebe_c6
+) AS __grebe_q20
+
+-- title: NOT IN in CASE
+-- query
+SELECT a, CASE WHEN a NOT IN (SELECT a FROM s) THEN 'out' ELSE 'in' END AS side FROM r
+-- delta
+WITH __grebe_c1 AS (
+SELECT "a", "__grebe_copies", "__grebe_before", "__grebe_after" FROM (
+  SELECT "a", "__grebe_copies", "__grebe_before", CASE WHEN EXISTS (SELECT 1 FROM (
+    SELECT "a" AS "a_2" FROM s_new
+  ) AS __grebe_q5 WHERE "a" = "a_2") THEN TRUE WHEN EXISTS (SELECT 1 FROM (
+    SELECT "a" AS "a_2" FROM s_new
+  ) AS __grebe_q5 WHERE ("a" = "a_2") IS NULL) THEN NULL ELSE FALSE END AS "__grebe_after" FROM (
+    SELECT "a", "__grebe_copies", CASE WHEN EXISTS (SELECT 1 FROM (
+      SELECT "a" AS "a_2" FROM s_old
+    ) AS __grebe_q6 WHERE "a" = "a_2") THEN TRUE WHEN EXISTS (SELECT 1 FROM (
+      SELECT "a" AS "a_2" FROM s_old
+    ) AS __grebe_q6 WHERE ("a" = "a_2") IS NULL) THEN NULL ELSE FALSE END AS "__grebe_before" FROM (
+      SELECT "a", COUNT(*) AS "__grebe_copies" FROM (
+        SELECT "a" FROM (
+          SELECT "a" FROM r_old
+        ) AS __grebe_q7
+        SEMI JOIN (
+          SELECT "a" AS "a_2", "__grebe_weight" FROM s_delta
+        ) AS __grebe_q8 ON COALESCE(("a" = "a_2"), TRUE)
+      ) AS __grebe_q9
+      GROUP BY "a"
+    ) AS __grebe_q10
+  ) AS __grebe_q11
+) AS __grebe_q12
+WHERE NOT ("__grebe_before" IS NOT DISTINCT FROM "__grebe_after")
+)
+SELECT "a", CASE WHEN NOT "matches" THEN 'out' ELSE 'in' END AS "side", "__grebe_weight" FROM (
+  SELECT "a", "matches", "__grebe_weight" FROM (
+    SELECT "a", "matches", "__grebe_weight" FROM (
+      SELECT "a", "__grebe_weight", CASE WHEN EXISTS (SELECT 1 FROM (
+        SELECT "a" AS "a_2" FROM s_new
+      ) AS __grebe_q1 WHERE "a" = "a_2") THEN TRUE WHEN EXISTS (SELECT 1 FROM (
+        SELECT "a" AS "a_2" FROM s_new
+      ) AS __grebe_q1 WHERE ("a" = "a_2") IS NULL) THEN NULL ELSE FALSE END AS "matches" FROM (
+        SELECT "a", "__grebe_weight" FROM r_delta
+      ) AS __grebe_q2
+    ) AS __grebe_q3
+  ) AS __grebe_q4
+  UNION ALL
+  SELECT "a", "matches", "__grebe_weight" FROM (
+    SELECT "a", "__grebe_before" AS "matches", CAST(-"__grebe_copies" AS BIGINT) AS "__grebe_weight" FROM __grebe_c1
+  ) AS __grebe_q13
+  UNION ALL
+  SELECT "a", "matches", "__grebe_weight" FROM (
+    SELECT "a", "__grebe_after" AS "matches", CAST("__grebe_copies" AS BIGINT) AS "__grebe_weight" FROM __grebe_c1
+  ) AS __grebe_q14
+) AS __grebe_q15
