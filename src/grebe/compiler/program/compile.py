@@ -8,7 +8,7 @@ from re import compile as pattern
 from typing import Final
 
 from grebe.compiler.lower import Lowered, Relation, lower
-from grebe.compiler.parse import parse
+from grebe.compiler.parse import DIALECTS, parse
 from grebe.compiler.plan import RefreshPlan
 from grebe.compiler.program.assemble import Program, used_columns
 from grebe.compiler.program.columns import WINDOW_MESSAGE, Reader
@@ -49,7 +49,7 @@ def compile_ivm(  # noqa: PLR0913 - the signature is the documented one
 
     Args:
         view_sql: one SELECT.
-        dialect: the dialect of the definition and of the program.
+        dialect: the dialect of the definition and of the program: duckdb.
         naming: what the program calls its tables and hidden columns.
         mv_catalog: the DuckLake catalog of the view and its cursors.
         mv_schema: their schema.
@@ -66,6 +66,7 @@ def compile_ivm(  # noqa: PLR0913 - the signature is the documented one
         ValueError: an unknown dialect or policy, or options that name no table of the view.
     """
     chosen = _policy(policy)
+    _check_dialect(dialect)
     options = checked_options(sources)
     place = Place(mv_catalog, mv_schema)
     found = _sources(view_sql, dialect, place, options, schemas)
@@ -75,6 +76,17 @@ def compile_ivm(  # noqa: PLR0913 - the signature is the documented one
     plan = _planned(lowered, types, chosen)
     used = used_columns(found, plan)
     return Program(plan, lowered, types, used, place, naming or Naming(), chosen).view()
+
+
+def _check_dialect(dialect: str) -> None:
+    if dialect not in DIALECTS:
+        raise ValueError(f'dialect "{dialect}" is not known; known: {", ".join(DIALECTS)}')
+    if dialect != "duckdb":
+        raise UnsupportedSQLError(
+            "dialect",
+            f'there is no program for dialect "{dialect}"',
+            hint="a Spark project maintains its views itself: grebe.open(…).create_view(…)",
+        )
 
 
 def _policy(text: str) -> Policy:

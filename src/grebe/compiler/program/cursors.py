@@ -6,7 +6,6 @@ refuses the second of two transactions that update the same rows, so one of two 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -16,7 +15,6 @@ from grebe.compiler.program.text import (
     ident,
     keep,
     literal,
-    require_none,
     temporary,
     variable,
 )
@@ -151,42 +149,32 @@ class Cursors:
         )
 
     def move(self) -> list[str]:
-        """The compare-and-set of every row, and the proof that each of them moved."""
-        either = [
-            f"({self.key(s)} AND last_snapshot = {s.value('grebe_cursor')}.snapshot)"
-            for s in self.sources
-        ]
-        new = {name: self._by_source(name) for name in ("snapshot", "identity", "columns")}
-        targets = ("last_snapshot", "source_identity", "source_columns")
-        sets = ",\n  ".join(
-            f"{ident(target)} = {value}"
-            for target, value in zip(targets, new.values(), strict=True)
-        )
-        at = [f"({self.key(s)} AND last_snapshot = {s.value('grebe_new')})" for s in self.sources]
-        count = f"(SELECT COUNT(*) FROM {self.table} WHERE {_any(at)})"
+        """The compare-and-set of every row: a row that is not where it was read raises.
+
+        That each row is there exactly once was proved when it was read, in this transaction.
+        """
         message = f'[conflict] the cursor of materialized view "{self.view}" was moved by another'
-        proof = f"SELECT 1 WHERE {variable('grebe_advance')} AND {count} <> {len(self.sources)}"
+        moved = " ".join(
+            f"WHEN {self.key(s)} AND last_snapshot = {s.value('grebe_cursor')}.snapshot"
+            f" THEN {s.value('grebe_new')}"
+            for s in self.sources
+        )
+        sets = [f'"last_snapshot" = CASE {moved} ELSE error({literal(message)}) END']
+        sets += [
+            f"{ident(target)} = {self._by_source(what)}"
+            for target, what in (("source_identity", "identity"), ("source_columns", "columns"))
+        ]
+        rows = " OR ".join(f"({self.key(source)})" for source in self.sources)
         return [
-            f"UPDATE {self.table} SET\n  {sets}\nWHERE {variable('grebe_advance')}"
-            f" AND ({_any(either)})",
-            require_none(proof, message),
+            f"UPDATE {self.table} SET\n  {f',{chr(10)}  '.join(sets)}\n"
+            f"WHERE {variable('grebe_advance')} AND ({rows})"
         ]
 
     def _by_source(self, what: str) -> str:
         branches = [
-            f"WHEN {self.key(source)} THEN {_current(source, what)}" for source in self.sources
+            f"WHEN {self.key(s)} THEN {s.value('grebe_table')}.{what}" for s in self.sources
         ]
         return f"CASE {' '.join(branches)} END"
-
-
-def _any(tests: Sequence[str]) -> str:
-    return " OR ".join(tests)
-
-
-def _current(source: Source, what: str) -> str:
-    if what == "snapshot":
-        return source.value("grebe_new")
-    return f"{source.value('grebe_table')}.{what}"
 
 
 def described(source: Source) -> str:
