@@ -63,10 +63,12 @@ def _aggregates(tree: exp.Expr) -> bool:
 
 def _output(tree: exp.Select, name: str) -> exp.Expr | None:
     """The expression of an output, None for one that a star may hide."""
-    named = [item for item in tree.expressions if item.alias_or_name.lower() == name.lower()]
+    named: list[exp.Expr] = [
+        item for item in tree.expressions if item.alias_or_name.lower() == name.lower()
+    ]
     if len(named) != 1 or named[0].is_star:
         return None
-    return named[0].this if isinstance(named[0], exp.Alias) else named[0]
+    return named[0].unalias()
 
 
 def _grouped(tree: exp.Select, group: exp.Group, items: Sequence[exp.Expr]) -> bool:
@@ -82,14 +84,14 @@ def _grouped(tree: exp.Select, group: exp.Group, items: Sequence[exp.Expr]) -> b
 
 
 def _key(tree: exp.Select, item: exp.Expr) -> exp.Expr:
+    outputs: list[exp.Expr] = tree.expressions
     if isinstance(item, exp.Literal) and item.is_int:
         place = int(item.name) - 1
-        found = tree.expressions[place] if 0 <= place < len(tree.expressions) else item
-        return found.this if isinstance(found, exp.Alias) else found
-    for output in tree.expressions:
+        return outputs[place].unalias() if 0 <= place < len(outputs) else item
+    for output in outputs:
         alias = isinstance(output, exp.Alias) and isinstance(item, exp.Column) and not item.table
         if alias and output.alias.lower() == item.name.lower():
-            return output.this
+            return output.unalias()
     return item
 
 

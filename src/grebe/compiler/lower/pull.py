@@ -179,14 +179,15 @@ def _sides(item: Scalar, outer: frozenset[str]) -> tuple[Scalar, Scalar] | None:
     return None
 
 
-_FAMILIES = {
-    "TINYINT": "number", "BYTE": "number", "SMALLINT": "number", "SHORT": "number",
-    "INT": "number", "INTEGER": "number", "BIGINT": "number", "LONG": "number",
-    "HUGEINT": "number", "DECIMAL": "number", "NUMERIC": "number", "DEC": "number",
-    "STRING": "text", "VARCHAR": "text", "TEXT": "text",
-    "DATE": "date", "BOOLEAN": "boolean", "BOOL": "boolean",
-    "DOUBLE": "double", "TIMESTAMP": "timestamp", "TIMESTAMP_NTZ": "timestamp_ntz",
-}  # fmt: skip
+_FAMILIES: Final = {
+    **dict.fromkeys(
+        ("TINYINT", "BYTE", "SMALLINT", "SHORT", "INT", "INTEGER", "BIGINT", "LONG"), "integer"
+    ),
+    **dict.fromkeys(("STRING", "VARCHAR", "TEXT"), "text"),
+    **dict.fromkeys(("BOOLEAN", "BOOL"), "boolean"),
+    "DATE": "date",
+}
+"""Types among which a comparison converts nothing, or nothing that could be lost."""
 
 
 def alike(context: Context, left: Scalar, right: Scalar) -> bool:
@@ -202,4 +203,8 @@ def _family(context: Context, item: Scalar) -> str | None:
         text = item.ast.to.sql(context.dialect)
     else:
         return None
-    return _FAMILIES.get(text.upper().split("(")[0].strip()) if text else None
+    if not text:
+        return None
+    upper = text.upper().strip()
+    exact = upper.startswith(("DECIMAL(", "TIMESTAMP"))
+    return upper if exact else _FAMILIES.get(upper)
