@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from random import Random
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 
@@ -59,9 +60,19 @@ def advance(
                 continue
             lake.run(statement)
         if rng.random() < 0.35:
-            lake.run(rng.choice(_MAINTENANCE).format(places[name]))
-            ran += 1
+            ran += _kept_up(lake, rng.choice(_MAINTENANCE).format(places[name]))
     return ran
+
+
+def _kept_up(lake: Lake, call: str) -> int:
+    """Run maintenance; DuckLake 1.0 cannot rewrite inlined DOUBLEs of an SQLite catalog."""
+    try:
+        lake.run(call)
+    except duckdb.TransactionException as error:
+        if "isnan(VARCHAR)" not in str(error):
+            raise
+        return 0
+    return 1
 
 
 def _statements(table: TableOf, target: str, rng: Random, batched: bool) -> list[str]:

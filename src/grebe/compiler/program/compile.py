@@ -116,6 +116,8 @@ def _sources(
         columns = tuple(given.items()) if given else _read(reader, parts)
         merged[source.key] = _merge(merged.get(source.key), replace(source, columns=columns))
     check_used(options, list(merged.values()))
+    if not merged:
+        raise UnsupportedSQLError("no_table", "the view reads no table, so it never changes")
     return [replace(s, number=n) for n, (_, s) in enumerate(sorted(merged.items()), 1)]
 
 
