@@ -9,6 +9,7 @@ import pytest
 
 from engine.shop import VIEWS, Shop
 from grebe.config import Settings
+from grebe.engine.session import open_session
 from grebe.errors import CheckFailedError, CycleError, NotIncrementalError
 from grebe.model import Outcome, Policy
 
@@ -91,7 +92,7 @@ def test_an_altered_stored_row_is_caught(shop: Shop) -> None:
     position = shop.engine.tables.position(view.storage_name)
     assert position is not None
     assert position.frontier is not None
-    session = shop.engine._session()
+    session = open_session(shop.engine.settings, shop.spark)
     session.conf.set("spark.sql.iceberg.snapshot-property.grebe.run", position.frontier.run_id)
     session.conf.set(
         "spark.sql.iceberg.snapshot-property.grebe.frontier", position.frontier.to_json()

@@ -10,6 +10,7 @@ from grebe.compiler.explain import Explanation, explain
 from grebe.config import Settings
 from grebe.engine.compile import compile_view
 from grebe.engine.graph import levels, with_parents
+from grebe.engine.pool import Pool
 from grebe.engine.refresh import RefreshResult
 from grebe.engine.run import Run
 from grebe.engine.session import open_session
@@ -39,6 +40,11 @@ class Engine:
     """The caller's session, if he brought one."""
     views: dict[str, View] = field(default_factory=dict)
     started: SparkSession | None = None
+    pool: Pool = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Sessions for views are made beside the one in use."""
+        self.pool = Pool(lambda: open_session(self.settings, self.spark))
 
     @property
     def tables(self) -> Tables:
@@ -88,11 +94,12 @@ class Engine:
         chosen = set(parents) if names is None else {str(self.named(name)) for name in names}
         wanted = with_parents(chosen, parents)
         views = {key: view for key, view in self.views.items() if key in wanted}
-        return Run(self.tables, self._session, views, policy, jobs).refresh()
+        return Run(self.tables, lambda: self.spark, self.pool, views, policy, jobs).refresh()
 
     def verify(self, name: str) -> Report:
         """A report when the view equals its query at its frontier, else CheckFailedError."""
-        return verify(self.view(name), self.tables, self._session())
+        with self.pool.lent() as session:
+            return verify(self.view(name), self.tables, session())
 
     def explain(self, name: str) -> Explanation:
         """What a refresh of the view does, and why."""
@@ -108,7 +115,3 @@ class Engine:
         if full not in self.views:
             raise UnknownTableError.named(full, sorted(self.views))
         return self.views[full]
-
-    def _session(self) -> SparkSession:
-        """A session of our own beside the one in use."""
-        return open_session(self.settings, self.spark)

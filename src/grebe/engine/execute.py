@@ -97,6 +97,12 @@ class Execution:
                 return [self._merge(step)]
         return []
 
+    def close(self) -> None:
+        """Forget the temporary views: the session is used again."""
+        for name in self.views.values():
+            self.spark.catalog.dropTempView(name)
+        self.views.clear()
+
     def name_of(self, leaf: Leaf) -> str:
         """The temporary view behind a leaf, made when it is first needed."""
         key = self._key(leaf)

@@ -129,6 +129,7 @@ class Refresh:
         frontier = self._frontier()
         storage = self.tables.storage(self.view.storage_name, self.session())
         committed = storage.commit(writes, frontier, position)
+        execution.close()
         reach("refresh.committed")
         outcome = Outcome.INCREMENTAL if writes else Outcome.NO_OP
         return _Done(outcome, rows_in, committed, frontier)
@@ -146,6 +147,7 @@ class Refresh:
             storage.create(self.view.stored, self.view.properties())
             position = storage.position()
         committed = storage.commit(writes, frontier, position)
+        execution.close()
         reach("refresh.committed")
         if is_first:
             publish(spark, self.view)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from grebe.engine.choice import Pinned
 from grebe.engine.deltas import Deltas
 from grebe.engine.graph import levels
+from grebe.engine.pool import Pool
 from grebe.engine.refresh import Refresh, RefreshResult
 from grebe.engine.tables import Tables
 from grebe.engine.views import View
@@ -29,8 +30,10 @@ class Run:
     """Refreshes views in the order of their graph; every view shows the same source versions."""
 
     tables: Tables
-    session: Callable[[], SparkSession]
-    """Makes a new session of ours."""
+    spark: Callable[[], SparkSession]
+    """The session in use, started at first use."""
+    pool: Pool
+    """Sessions for the views, one at a time for each."""
     views: Mapping[str, View]
     policy: Policy | None = None
     jobs: int = 1
@@ -55,31 +58,32 @@ class Run:
         if failed:
             reason = Reason("upstream-failed", f"not refreshed, because {', '.join(failed)} failed")
             return RefreshResult(view.name, Outcome.FAILED, self.run_id, 0.0, (reason,))
-        session = _once(lambda: self._prepared(view))
         try:
-            refresh = Refresh(
-                view=view,
-                run_id=RunId(f"{self.run_id}_{sorted(self.views).index(str(view.name))}"),
-                tables=self.tables,
-                session=session,
-                pins=self._pins_of(view, pins, session),
-                deltas=deltas,
-                stage=self._stage,
-                policy=self.policy or view.definition.policy,
-            )
-            return refresh.run()
+            with self.pool.lent() as session:
+                return self._refreshed(view, pins, deltas, session)
         except GrebeError as error:
             reason = Reason(error.code, error.explain())
             return RefreshResult(
                 view.name, Outcome.FAILED, self.run_id, 0.0, (reason,), error=error
             )
 
-    def _prepared(self, view: View) -> SparkSession:
-        """A session with the settings that the view was defined under."""
-        spark = self.session()
-        for key, value in view.definition.settings:
-            spark.conf.set(key, value)
-        return spark
+    def _refreshed(
+        self,
+        view: View,
+        pins: Mapping[TableName, Pinned],
+        deltas: Deltas,
+        session: Callable[[], SparkSession],
+    ) -> RefreshResult:
+        return Refresh(
+            view=view,
+            run_id=RunId(f"{self.run_id}_{sorted(self.views).index(str(view.name))}"),
+            tables=self.tables,
+            session=lambda: _with_settings(session(), view),
+            pins=self._pins_of(view, pins, session),
+            deltas=deltas,
+            stage=self._stage,
+            policy=self.policy or view.definition.policy,
+        ).run()
 
     def _has_failed(self, name: str) -> bool:
         result = self.results.get(name)
@@ -89,7 +93,7 @@ class Run:
         """One version per source for the whole run: all pointers, until two passes agree."""
         stored = {view.storage_name for view in self.views.values()}
         names = sorted({name for view in self.views.values() for name, _ in view.sources} - stored)
-        sources = {name: self.tables.source(name, self.session) for name in names}
+        sources = {name: self.tables.source(name, self.spark) for name in names}
         heads: dict[TableName, Head] = {}
         for _ in range(_PASSES):
             seen = {name: source.head() for name, source in sources.items()}
@@ -131,18 +135,13 @@ class Run:
 
     def _clean(self) -> None:
         if self.staged:
-            spark = self.session()
+            spark = self.spark()
             for name in self.staged:
                 spark.sql(f"DROP TABLE IF EXISTS {name.quoted()} PURGE").collect()
 
 
-def _once(make: Callable[[], SparkSession]) -> Callable[[], SparkSession]:
-    """The same session at every call, made at the first."""
-    made: list[SparkSession] = []
-
-    def session() -> SparkSession:
-        if not made:
-            made.append(make())
-        return made[0]
-
-    return session
+def _with_settings(spark: SparkSession, view: View) -> SparkSession:
+    """The session with the settings that the view was defined under."""
+    for key, value in view.definition.settings:
+        spark.conf.set(key, value)
+    return spark

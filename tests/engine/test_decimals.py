@@ -1,0 +1,42 @@
+"""Sums and averages of decimals stay what Spark's own SUM and AVG give, at every precision."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from engine.shop import Shop
+from grebe.config import Settings
+from grebe.model import Outcome
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+KINDS = ((5, 0), (7, 2), (10, 1), (18, 4), (24, 6), (24, 0), (25, 6), (28, 10), (38, 10))
+
+
+def test_sums_and_averages_at_every_precision(spark: SparkSession, project: Settings) -> None:
+    shop = Shop.opened(spark, project, "decimals", orders=1)
+    columns = ", ".join(f"d{p}_{s} DECIMAL({p},{s})" for p, s in KINDS)
+    shop.sql(f"CREATE TABLE {{s}}.numbers (g INT, {columns}, i INT, l BIGINT) USING iceberg")
+    values = ", ".join(f"CAST(id % 97 / 7.0 - 5 AS DECIMAL({p},{s}))" for p, s in KINDS)
+    shop.sql(
+        f"INSERT INTO {{s}}.numbers SELECT CAST(id % 3 AS INT), {values}, CAST(id AS INT),"
+        " id * 1000000007 FROM range(300)"
+    )
+    names = [f"d{p}_{s}" for p, s in KINDS] + ["i", "l"]
+    calls = ", ".join(f"SUM({n}) AS sum_{n}, AVG({n}) AS avg_{n}" for n in names)
+    shop.view("totals", f"SELECT g, {calls} FROM {{s}}.numbers GROUP BY g")
+    shop.refreshed()
+    for step in range(3):
+        shop.sql(f"DELETE FROM {{s}}.numbers WHERE i % 11 = {step}")
+        shop.sql(f"INSERT INTO {{s}}.numbers SELECT * FROM {{s}}.numbers WHERE i % 13 = {step}")
+        shop.sql(f"UPDATE {{s}}.numbers SET g = g + 1 WHERE i % 17 = {step}")
+        result = shop.refreshed()["totals"]
+        assert result.outcome is Outcome.INCREMENTAL
+    public = shop.spark.table("lake.decimals.totals")
+    query = shop.spark.sql(f"SELECT g, {calls} FROM lake.decimals.numbers GROUP BY g")
+    assert public.dtypes == query.dtypes
