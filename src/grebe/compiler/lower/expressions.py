@@ -69,7 +69,7 @@ class Resolver:
                 return self.negated(tree)
             case exp.TryCast() if self.context.dialect == "spark" and not tree.args.get("safe"):
                 # The parser says TRY_CAST for every cast of this dialect; only some are.
-                return exp.Cast(**mapped(tree, self.child).args)
+                return self.checked(_cast(tree))
             case exp.Explode() if self.generators:
                 return self.rebuilt(tree)
             case exp.Placeholder() | exp.Parameter():
@@ -292,6 +292,12 @@ def _copied(value: object) -> object:
     if isinstance(value, list):
         return [_copied(item) for item in value]
     return value
+
+
+def _cast(tree: exp.TryCast) -> exp.Cast:
+    """A plain cast with what it shares with a TRY_CAST."""
+    known = exp.Cast.arg_types
+    return exp.Cast(**{key: value for key, value in tree.copy().args.items() if key in known})
 
 
 def _operand(tree: exp.Expr) -> exp.Expr:
