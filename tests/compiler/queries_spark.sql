@@ -45,6 +45,5 @@ select k from r except all select k from t union all select y from u;
 select k, percentile(x, 0.5) as p, median(x) as m, stddev(x) as s, var_pop(x) as c, bool_or(x > 1) as bo, bit_xor(x) as bx from r group by k;
 select * except (s) from r;
 select sum(x) over (partition by k order by d range between interval 31 days preceding and current row) as a from r;
-select k, x from r qualify row_number() over (partition by k order by x, s, d) = 1;
 select k, ntile(2) over w as n, lag(x) over w as l from r window w as (partition by k order by x, s, d);
 select case x when 1 then 'a' else 'b' end as c, if(x > 1, 'a', 'b') as i, nvl(x, 0) as n, nullif(x, 1) as u, s rlike 'a.*' as rl, s like any ('a%', 'b%') as la, x between 1 and 2 as bt, x in (1, 2) as inn, x <=> k as ns from r
