@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +29,7 @@ SOURCES = {
     name: Relation(name, tuple((column, TYPES[kind]) for column, kind in columns))
     for name, columns in TABLES.items()
 }
+SEED = 12  # all tables have rows
 QUERIES = [
     text.strip()
     for text in (Path(__file__).parent / "queries_spark.sql").read_text().split(";\n")
@@ -51,13 +54,36 @@ def test_emitted_text_is_spark_sql(sql: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def tables(spark: SparkSession) -> SparkSession:
-    connection = connect(3, rows=8)
+def tables(spark: SparkSession) -> Iterator[SparkSession]:
+    """The random tables as constants: most of a query's time is then its analysis."""
+    partitions = spark.conf.get("spark.sql.shuffle.partitions") or "200"
+    spark.conf.set("spark.sql.shuffle.partitions", "1")
+    connection = connect(SEED, rows=8)
     for name, relation in SOURCES.items():
-        schema = ", ".join(f"{column} {kind}" for column, kind in relation.columns)
         rows = connection.execute(f"SELECT * FROM {name}").fetchall()
-        spark.createDataFrame(rows, schema).createOrReplaceTempView(name)
-    return spark
+        places = [
+            f"CAST(col{i} AS {kind}) AS {c}" for i, (c, kind) in enumerate(relation.columns, 1)
+        ]
+        values = ", ".join(f"({', '.join(literal(value) for value in row)})" for row in rows)
+        spark.sql(f"SELECT {', '.join(places)} FROM VALUES {values}").createOrReplaceTempView(name)
+    yield spark
+    spark.conf.set("spark.sql.shuffle.partitions", partitions)
+
+
+def literal(value: object) -> str:
+    match value:
+        case None:
+            return "NULL"
+        case str():
+            return f"'{value}'"
+        case date():
+            return f"DATE '{value}'"
+        case list():
+            return f"array({', '.join(literal(item) for item in value)})"
+        case dict():
+            parts = (f"'{key}', {literal(item)}" for key, item in value.items())
+            return f"named_struct({', '.join(parts)})"
+    return str(value)
 
 
 @pytest.mark.spark
