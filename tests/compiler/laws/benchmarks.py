@@ -16,7 +16,9 @@ NUMBERS = ("INTEGER", "BIGINT", "DECIMAL", "DOUBLE")
 def changing(name: str, scale: float, cycles: int, *, share: int = 40) -> Database:
     """A benchmark's database with mixed changes on all tables; one row in ``share`` of each kind."""
     connection = open_benchmark(name, scale)
-    connection.execute("SET threads TO 1")
+    connection.execute(
+        "SET threads TO 1; SET memory_limit = '3GB'; SET max_temp_directory_size = '1GB'"
+    )
     tables = sources_of(connection)
     for table, relation in tables.items():
         connection.execute(f'CREATE TABLE "{table}_0" AS SELECT * FROM "{table}"')

@@ -12,7 +12,7 @@ from compiler.laws.check import DeltaLaw, Difference, Law, bag_difference, repor
 from compiler.laws.engine import Database, one_case, original
 from compiler.laws.plans import Runner, batched, lowered, planned
 from grebe.compiler.lower import Lowered
-from grebe.compiler.plan import RefreshPlan
+from grebe.compiler.plan import RefreshPlan, Strategy
 from grebe.compiler.strategy import make_plan
 
 
@@ -32,17 +32,20 @@ class Checked:
 def check_query(
     database: Database, sql: str, *, cases: int, cycles: int, alone: Sequence[int]
 ) -> Checked:
-    """All laws of one query over a batch of databases, and alone where the batch would differ."""
+    """All laws of one query over a batch of databases, and alone where the batch would differ.
+
+    A root that is written by value applies its own change, so its delta law is checked by that.
+    """
     database.texts.clear()
     one = lowered(sql, database.at(1))
     if one.root is None:
         return Checked(0, 0, incremental=False)
     agree_with_text(database, sql, one, alone)
-    plan = check_batch(database, sql, batched(one), cycles)
+    plan, laws = check_batch(database, sql, batched(one), cycles)
     singly = 0
     if changed_by_batching(one.root):
         singly = check_alone(database, sql, one, cycles, alone)
-    return Checked(cases * (cycles + 1), singly, plan.is_incremental)
+    return Checked(cases * laws, singly, plan.is_incremental)
 
 
 def agree_with_text(database: Database, sql: str, one: Lowered, cases: Sequence[int]) -> None:
@@ -66,16 +69,20 @@ def agree_with_text(database: Database, sql: str, one: Lowered, cases: Sequence[
             raise BrokenLawError(f"the tree is not the text\n{sql}\n{_rows(small)}\n{found}")
 
 
-def check_batch(database: Database, sql: str, many: Lowered, cycles: int) -> RefreshPlan:
+def check_batch(
+    database: Database, sql: str, many: Lowered, cycles: int
+) -> tuple[RefreshPlan, int]:
     """The delta law, then a build and some refreshes, in every database of the batch at once."""
     if many.root is None:
         raise AssertionError("nothing to check")
     types = database.at(1).types_of(many.root)
-    law = DeltaLaw.of(many.root, types)
-    found = law(database)
-    if found:
-        raise BrokenLawError(_smallest(database, sql, "the delta law", law, found))
     plan = make_plan(many, types)
+    by_value = plan.strategy is Strategy.BAG
+    if not by_value:
+        law = DeltaLaw.of(many.root, types)
+        found = law(database)
+        if found:
+            raise BrokenLawError(_smallest(database, sql, "the delta law", law, found))
     runner = Runner(database.at(0), plan)
     runner.fill()
     for cycle in range(1, cycles + 1):
@@ -87,7 +94,7 @@ def check_batch(database: Database, sql: str, many: Lowered, cycles: int) -> Ref
         if found:
             title = f"{plan.strategy}, refresh {cycle}"
             raise BrokenLawError(_smallest(database, sql, title, applied(plan), found))
-    return plan
+    return plan, cycles + int(not by_value)
 
 
 def applied(plan: RefreshPlan) -> Law:
@@ -111,7 +118,8 @@ def check_alone(
     for case in cases:
         small = one_case(database.at(0), case)
         plan = plan or planned(one, small)
-        runner = Runner(small, plan, _runnable(small, sql))
+        # Key ranges make another text for every database, which is most of the time.
+        runner = Runner(small, plan, _runnable(small, sql), with_bounds=case % 20 == 0)
         runner.fill()
         for cycle in range(1, cycles + 1):
             small.at(cycle)

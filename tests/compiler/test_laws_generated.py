@@ -1,0 +1,97 @@
+"""Random compositions of all operators over random databases: the laws of the whole compiler.
+
+`make test` checks the queries of seeds 0-299; `make test-laws` goes on from there as long as its
+time allows, and keeps count in docs/evidence/laws.json.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import duckdb
+import pytest
+
+from compiler.laws.compositions import check_query
+from compiler.laws.databases import draw
+from compiler.laws.engine import Database
+from compiler.laws.generator import generate
+from evidence import LongRun
+
+QUERIES = 300
+PER_TEST = 10
+CASES = 1_120
+CYCLES = 3
+ALONE = 2
+ENOUGH = 1_000_000
+
+STILL = frozenset({("s", 1), ("t", 2)})
+"""Once a source does not change at all: its terms must be dropped, not its rows."""
+
+
+UNTYPED_NULL = 88
+"""DuckDB cannot type the NULL key of a grand total inside `key + INTERVAL`."""
+
+
+@pytest.fixture(scope="module")
+def databases() -> Database:
+    return Database.of(draw(11, cases=CASES, cycles=CYCLES, still=STILL))
+
+
+def test_there_are_enough_checks() -> None:
+    assert QUERIES * CASES * CYCLES >= ENOUGH
+
+
+def seeds_from(first: int) -> list[int]:
+    """The seeds of one test; the one that is checked by itself is replaced by another."""
+    return [
+        seed if seed != UNTYPED_NULL else seed + QUERIES for seed in range(first, first + PER_TEST)
+    ]
+
+
+@pytest.mark.parametrize("first", range(0, QUERIES, PER_TEST))
+def test_generated_queries_keep_every_law(databases: Database, first: int) -> None:
+    pairs = 0
+    incremental = 0
+    for seed in seeds_from(first):
+        query = generate(seed)
+        start = seed * 7 % (CASES - ALONE)
+        done = check_query(
+            databases,
+            query.sql,
+            cases=CASES,
+            cycles=CYCLES,
+            alone=range(start, start + ALONE),
+        )
+        pairs += done.pairs
+        incremental += done.incremental
+    assert pairs >= PER_TEST * CASES * CYCLES
+    assert incremental >= PER_TEST // 2
+
+
+@pytest.mark.xfail(strict=True, raises=duckdb.BinderException)
+def test_query_with_an_untyped_null_key(databases: Database) -> None:
+    sql = generate(UNTYPED_NULL).sql
+    check_query(databases, sql, cases=CASES, cycles=CYCLES, alone=range(1))
+
+
+def test_the_generator_meets_every_operator() -> None:
+    """What no query contains is not checked, whatever the counts say."""
+    met = Counter(feature for seed in range(QUERIES) for feature in generate(seed).features)
+    rare = {name: count for name, count in met.items() if count < 3}
+    assert len(met) >= 45
+    assert not rare
+
+
+@pytest.mark.laws
+@pytest.mark.timeout(0)
+def test_generated_queries_go_on(long_run: LongRun) -> None:
+    for seed in long_run.seeds():
+        databases = Database.of(draw(1_000 + seed, cases=CASES, cycles=CYCLES, still=STILL))
+        for place in range(PER_TEST):
+            query = generate(QUERIES + seed * PER_TEST + place, size=3 + place % 2)
+            done = check_query(
+                databases, query.sql, cases=CASES, cycles=CYCLES, alone=range(place, place + 5)
+            )
+            long_run.add(
+                queries=1, pairs=done.pairs, alone=done.alone, incremental=int(done.incremental)
+            )
