@@ -101,8 +101,22 @@ def _reads_literal(item: Scalar, outputs: Mapping[str, Scalar]) -> bool:
 
 
 def _union(node: UnionAll, keys: Node, pairs: Pairs) -> Node:
+    inside = {name for item, _ in pairs if item.column is None for name in item.columns}
+    if any(inside & _bare_columns(branch, node.names) for branch in node.branches):
+        return _above(node, keys, pairs)
     branches = tuple(_by_position(branch, node.names, keys, pairs) for branch in node.branches)
     return UnionAll(branches, node.names)
+
+
+def _bare_columns(branch: Node, names: Sequence[str]) -> set[str]:
+    """The columns of a union for which a branch gives a literal, which may lack a type."""
+    below = branch
+    while isinstance(below, Filter):
+        below = below.input
+    if not isinstance(below, Project):
+        return set()
+    literals = {name for name, item in below.outputs if item.is_literal}
+    return {name for name, own in zip(names, branch.columns, strict=True) if own in literals}
 
 
 def _set_operation(node: SetOperation, keys: Node, pairs: Pairs) -> Node:

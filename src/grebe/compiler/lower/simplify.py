@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from grebe.compiler.nodes import Filter, InnerJoin, MarkJoin, Node, OuterJoin, SemiJoin
+from grebe.compiler.nodes import Filter, InnerJoin, MarkJoin, Node, OuterJoin, Project, SemiJoin
 from grebe.compiler.pin import rebuilt
-from grebe.compiler.scalar import FALSE, TRUE, Scalar, all_of, conjuncts_of
+from grebe.compiler.scalar import FALSE, TRUE, Scalar, all_of, conjuncts_of, substitute
 
 
 def simplified(node: Node) -> Node:
@@ -58,7 +58,20 @@ class _Simplifier:
                 return self.pushed_left(node, wanted)
             case SemiJoin() | MarkJoin():
                 return self.pushed_left(node, wanted)
+            case Project():
+                return self.through(node, wanted)
         return Filter(node, self.joined_text(wanted))
+
+    def through(self, node: Project, conjuncts: list[Scalar]) -> Node:
+        """Below a projection go the conditions that read only columns it hands on."""
+        handed = {name: item for name, item in node.outputs if item.column is not None}
+        down = [item for item in conjuncts if item.columns and item.columns <= handed.keys()]
+        stay = [item for item in conjuncts if item not in down]
+        lower: Node = node
+        if down:
+            below = self.filtered(node.input, [substitute(item, handed) for item in down])
+            lower = replace(node, input=below)
+        return Filter(lower, self.joined_text(stay)) if stay else lower
 
     def pushed_left(self, node: OuterJoin | SemiJoin | MarkJoin, conjuncts: list[Scalar]) -> Node:
         have = set(node.left.columns)
