@@ -206,12 +206,13 @@ class _Writer:
         )
 
     def inner(self, node: InnerJoin) -> tuple[str, list[str]]:
-        """Joins in the order of the parts; each conjunct as soon as its columns are there."""
-        bound = set(node.parts[0].columns)
+        """Joins in an order that conditions connect; each conjunct as soon as it can be asked."""
+        first, *others = _connected(node)
+        bound = set(first.columns)
         ready, waiting = _split(node.on, bound)
         where = [self.scalar(item) for item in ready]
-        text = self.relation(node.parts[0])
-        for part in node.parts[1:]:
+        text = self.relation(first)
+        for part in others:
             bound.update(part.columns)
             ready, waiting = _split(waiting, bound)
             on = _conjunction([self.scalar(item) for item in ready])
@@ -371,6 +372,25 @@ _SPELLINGS: Final[dict[type[Node], Callable[..., str]]] = {
 
 def _conjunction(predicates: Sequence[str]) -> str:
     return " AND ".join(predicates if len(predicates) == 1 else [f"({p})" for p in predicates])
+
+
+def _connected(node: InnerJoin) -> list[Node]:
+    """The parts, each after one that a condition ties it to where there is such an order."""
+    ordered, waiting = [node.parts[0]], list(node.parts[1:])
+    bound = set(node.parts[0].columns)
+    while waiting:
+        following = next((part for part in waiting if _is_tied(part, bound, node.on)), waiting[0])
+        waiting.remove(following)
+        ordered.append(following)
+        bound.update(following.columns)
+    return ordered
+
+
+def _is_tied(part: Node, bound: set[str], on: Sequence[Scalar]) -> bool:
+    own = set(part.columns)
+    return any(
+        item.columns & own and item.columns & bound and item.columns <= own | bound for item in on
+    )
 
 
 def _split(waiting: Sequence[Scalar], bound: set[str]) -> tuple[list[Scalar], list[Scalar]]:
