@@ -35,9 +35,28 @@ def normal_call(context: Context, tree: exp.Expr) -> exp.Expr:
     elif kind is AggregateKind.ANY and not _has_order(call):
         message = f"{name}() takes whichever row comes first"
         context.refuse(ReasonCode.ORDER_DEPENDENT_AGGREGATE, message, tree, expressible=True)
+    elif kind is AggregateKind.BY:
+        return _tie_broken(context, call)
     elif kind is AggregateKind.COLLECTION or _has_order(call):
         return _ordered(context, call)
     return call
+
+
+def _tie_broken(context: Context, tree: exp.Expr) -> exp.Expr:
+    """MAX_BY and MIN_BY with the value itself as the second sort key: ties cannot matter then."""
+    built = tree.copy()
+    call = unwrapped(built)
+    if not isinstance(call, (exp.ArgMax, exp.ArgMin)) or call.args.get("count") is not None:
+        message = f"{function_name(call)}() takes whichever of several rows comes first"
+        context.refuse(ReasonCode.ORDER_DEPENDENT_AGGREGATE, message, tree, expressible=True)
+        return tree
+    order = call.expression
+    maker = "STRUCT" if context.dialect == "spark" else "ROW"
+    pair = exp.Anonymous(this=maker, expressions=[order.copy(), call.this.copy()])
+    known = exp.Not(this=exp.Is(this=exp.paren(order.copy()), expression=exp.null()))
+    call.set("expression", exp.Case(ifs=[exp.If(this=known, true=pair)]))
+    context.note("ties in MAX_BY and MIN_BY are broken by the value")
+    return built
 
 
 def _with_separator(context: Context, tree: exp.Expr) -> exp.Expr:
