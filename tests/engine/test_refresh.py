@@ -167,3 +167,18 @@ def test_views_in_a_circle_are_refused(shop: Shop) -> None:
     shop.view("more", "SELECT cust FROM {s}.days")
     with pytest.raises(CycleError, match="days -> "):
         shop.view("days", "SELECT cust, DATE'2026-01-01' AS day FROM {s}.more")
+
+
+def test_a_view_that_can_only_grow_is_appended_to(shop: Shop) -> None:
+    shop.view("large", "SELECT id, amount FROM {s}.orders WHERE amount > 10")
+    shop.refreshed()
+    shop.sql(
+        "INSERT INTO {s}.orders VALUES (1, 1, 99, NULL, 0), (1, 1, 99, NULL, 0), (2, 1, 5, NULL, 0)"
+    )
+    result = shop.refreshed()["large"]
+    assert (result.outcome, result.rows_out) == (Outcome.INCREMENTAL, 2)
+    operations = shop.spark.sql(
+        f"SELECT operation FROM {shop.engine.view(f'{shop.schema}.large').storage_name.quoted()}.snapshots"
+        f" WHERE snapshot_id = {result.version}"
+    ).collect()
+    assert [row[0] for row in operations] == ["append"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from grebe.compiler.cost import Past, Sizes, full_is_cheaper
 from grebe.engine.views import Used, View
 from grebe.errors import NotIncrementalError
-from grebe.formats.base import Head, Source
+from grebe.formats.base import Head, Source, WindowStats
 from grebe.model import Outcome, Policy, Position, Reason, SourcePoint, TableName, Window
 
 
@@ -112,14 +112,12 @@ def _refused(view: View, policy: Policy, reasons: Sequence[Reason]) -> Choice:
     return Choice(Outcome.FULL, tuple(reasons))
 
 
-def _sizes(pins: Mapping[TableName, Pinned], stats: Mapping[TableName, object]) -> Sizes:
+def _sizes(pins: Mapping[TableName, Pinned], stats: Mapping[TableName, WindowStats]) -> Sizes:
     changed = 0
     for item in stats.values():
-        added = getattr(item, "rows_added", None)
-        removed = getattr(item, "rows_removed", None)
-        if added is None or removed is None:
+        if item.rows_added is None or item.rows_removed is None:
             return Sizes(None, None)
-        changed += max(added, removed)
+        changed += max(item.rows_added, item.rows_removed)
     totals = [pin.source.version_stats(pin.head.version).rows for pin in pins.values()]
     known = [total for total in totals if total is not None]
     return Sizes(changed, sum(known) if len(known) == len(totals) else None)

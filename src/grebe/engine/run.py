@@ -15,7 +15,7 @@ from grebe.engine.pool import Pool
 from grebe.engine.refresh import Refresh, RefreshResult
 from grebe.engine.tables import Tables
 from grebe.engine.views import View
-from grebe.errors import GrebeError, SourceError
+from grebe.errors import GrebeError
 from grebe.formats.base import Head
 from grebe.model import Outcome, Policy, Reason, RunId, TableName
 
@@ -111,8 +111,6 @@ class Run:
             source = self.tables.source(name, session)
             pinned = pins.get(name)
             head = pinned.head if pinned else source.head()
-            if head is None:
-                raise SourceError(f'table "{name}" has no version')
             found[name] = Pinned(source, head)
         return found
 
