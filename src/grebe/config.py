@@ -69,6 +69,14 @@ class Storage:
 
 
 @dataclass(frozen=True, slots=True)
+class Journal:
+    """Where the registry of views, runs and leases is kept."""
+
+    url: str | None = field(default=None, repr=False)
+    """``sqlite:///file`` or ``postgresql://…``; None: a file in the project's own folder."""
+
+
+@dataclass(frozen=True, slots=True)
 class Spark:
     """How a Spark session is made when the caller brings none."""
 
@@ -90,12 +98,18 @@ class Settings:
     defaults: Defaults
     storage: Storage = Storage()
     spark: Spark = Spark()
+    registry: Journal = Journal()
     file: Path | None = None
 
     @property
     def home(self) -> Path:
         """The folder for what grebe itself keeps in a project."""
         return self.folder / HOME_NAME
+
+    @property
+    def registry_url(self) -> str:
+        """The registry's place; without a setting, a file beside what else grebe keeps."""
+        return self.registry.url or f"sqlite:///{self.home}/registry.db"
 
     def catalog(self, name: str) -> Catalog:
         """The catalog of that name, or an UnknownTableError with the closest one."""
@@ -171,6 +185,7 @@ def load(folder: str | Path = ".", environ: Mapping[str, str] | None = None) -> 
         catalogs=catalogs,
         defaults=_defaults(checked, catalogs, file),
         storage=Storage(**_section(checked, "storage")),  # type: ignore[arg-type]
+        registry=Journal(**_section(checked, "registry")),  # type: ignore[arg-type]
         spark=Spark(**_section(checked, "spark"), conf=_free(checked, "spark", "conf")),  # type: ignore[arg-type]
     )
 
@@ -206,6 +221,7 @@ class _Key:
 _SECTIONS: Mapping[str, Mapping[str, _Key]] = {
     "defaults": {"catalog": _Key(), "schema": _Key()},
     "storage": {"format_version": _Key(int, (2, 3))},
+    "registry": {"url": _Key()},
     "spark": {
         "master": _Key(),
         "remote": _Key(),

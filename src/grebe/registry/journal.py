@@ -1,0 +1,124 @@
+"""The registry: views, runs and leases behind one small face."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from grebe.compiler.cost import Past
+from grebe.registry import leases, runs, views
+from grebe.registry.database import Database
+from grebe.registry.layout import bring_up
+from grebe.registry.records import Lease, RunRecord, ViewRecord
+
+
+class Registry:
+    """A journal. Losing it loses history; views stay right and can be found again."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    @classmethod
+    def open(cls, url: str) -> Registry:
+        """The registry at a URL, ``sqlite:///file`` or ``postgresql://…``, its tables made.
+
+        Raises:
+            RegistryError: the database cannot be reached or used; the hint says what to do.
+            RegistryVersionError: a newer grebe wrote it.
+            ConfigError: the URL is none.
+        """
+        database = Database.open(url)
+        try:
+            bring_up(database)
+        except BaseException:
+            database.close()
+            raise
+        return cls(database)
+
+    def close(self) -> None:
+        """Give all connections back."""
+        self.database.close()
+
+    def __enter__(self) -> Registry:
+        return self
+
+    def __exit__(
+        self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # --- leases ---------------------------------------------------------------------------------
+
+    def acquire(self, view: str, owner: str, seconds: float) -> Lease | None:
+        """The right to write a view for some seconds, or None when somebody else has it."""
+        with self.database.writing() as connection:
+            return leases.acquire(connection, view, owner, seconds)
+
+    def renew(self, lease: Lease) -> Lease | None:
+        """The lease for its whole time again, or None when it was taken over meanwhile."""
+        with self.database.writing() as connection:
+            return leases.renew(connection, lease)
+
+    def release(self, lease: Lease) -> bool:
+        """End a lease; False when it was taken over meanwhile, and nothing was done."""
+        with self.database.writing() as connection:
+            return leases.release(connection, lease)
+
+    def holder(self, view: str) -> Lease | None:
+        """The lease on a view that has not expired, if there is one."""
+        with self.database.reading() as connection:
+            return leases.holder(connection, view)
+
+    # --- runs -----------------------------------------------------------------------------------
+
+    def begin(self, run: RunRecord) -> None:
+        """Write down that a run begins."""
+        with self.database.writing() as connection:
+            runs.begin(connection, run)
+
+    def finish(self, run: RunRecord) -> bool:
+        """Write down how a run ended, by its id and view; False when nobody wrote that it began.
+
+        Raises:
+            ValueError: the record has no outcome.
+        """
+        if run.outcome is None:
+            raise ValueError(f"run {run.run_id} has no outcome")
+        with self.database.writing() as connection:
+            return runs.finish(connection, run)
+
+    def runs(self, view: str | None = None, limit: int | None = 50) -> list[RunRecord]:
+        """Runs, newest first."""
+        with self.database.reading() as connection:
+            return runs.listed(connection, view, limit)
+
+    def unfinished(self) -> list[RunRecord]:
+        """Runs without an end: they run now, or died."""
+        with self.database.reading() as connection:
+            return runs.listed(connection, None, None, unfinished=True)
+
+    def latest(self) -> dict[str, RunRecord]:
+        """The newest finished run of every view."""
+        with self.database.reading() as connection:
+            return runs.latest(connection)
+
+    def past(self, view: str, limit: int = 20) -> tuple[Past, ...]:
+        """What earlier runs of a view cost, for the choice between incremental and full."""
+        with self.database.reading() as connection:
+            return runs.past(connection, view, limit)
+
+    # --- views ----------------------------------------------------------------------------------
+
+    def views(self) -> list[ViewRecord]:
+        """All views, by name."""
+        with self.database.reading() as connection:
+            return views.listed(connection)
+
+    def save_view(self, view: ViewRecord) -> None:
+        """Write a view's record, in place of an older one."""
+        with self.database.writing() as connection:
+            views.save(connection, view)
+
+    def drop_view(self, name: str) -> bool:
+        """Forget a view; its runs stay. False when there was none."""
+        with self.database.writing() as connection:
+            return views.drop(connection, name)

@@ -1,0 +1,116 @@
+"""Runs: written down when they begin and when they end; without an end they run, or died."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import sqlalchemy as sa
+
+from grebe.compiler.cost import Past
+from grebe.model import Outcome, Reason
+from grebe.registry.database import clock
+from grebe.registry.leases import as_time
+from grebe.registry.records import Counts, RunRecord
+from grebe.registry.tables import runs
+
+
+def begin(connection: sa.Connection, run: RunRecord) -> None:
+    """A run that begins now."""
+    connection.execute(
+        sa.insert(runs).values(
+            run_id=run.run_id,
+            view=run.view,
+            trigger=run.trigger,
+            owner=run.owner,
+            begun_at=clock(),
+            reasons="[]",
+            rows_in=0,
+            rows_out=0,
+        )
+    )
+
+
+def finish(connection: sa.Connection, run: RunRecord) -> bool:
+    """The end of a run; False when nobody wrote down that it began."""
+    done = connection.execute(
+        sa.update(runs)
+        .where(runs.c.run_id == run.run_id, runs.c.view == run.view)
+        .values(
+            ended_at=clock(),
+            outcome=run.outcome,
+            reasons=_reasons_to_json(run.reasons),
+            rows_in=run.counts.rows_in,
+            rows_out=run.counts.rows_out,
+            seconds=run.seconds,
+            frontier=run.frontier_json,
+            error=run.error,
+        )
+    )
+    return done.rowcount == 1
+
+
+def listed(
+    connection: sa.Connection, view: str | None, limit: int | None, *, unfinished: bool = False
+) -> list[RunRecord]:
+    """Runs, newest first."""
+    statement = sa.select(runs).order_by(runs.c.number.desc()).limit(limit)
+    if view is not None:
+        statement = statement.where(runs.c.view == view)
+    if unfinished:
+        statement = statement.where(runs.c.outcome.is_(None))
+    return [_record(row) for row in connection.execute(statement)]
+
+
+def latest(connection: sa.Connection) -> dict[str, RunRecord]:
+    """The newest finished run of every view."""
+    newest = sa.select(sa.func.max(runs.c.number)).where(runs.c.outcome.is_not(None))
+    statement = sa.select(runs).where(runs.c.number.in_(newest.group_by(runs.c.view)))
+    return {row.view: _record(row) for row in connection.execute(statement)}
+
+
+def past(connection: sa.Connection, view: str, limit: int) -> tuple[Past, ...]:
+    """What earlier runs cost, for the choice between incremental and full."""
+    kinds = (Outcome.INCREMENTAL, Outcome.FULL)
+    statement = (
+        sa.select(runs.c.outcome, runs.c.rows_in, runs.c.seconds)
+        .where(runs.c.view == view, runs.c.outcome.in_(kinds), runs.c.seconds.is_not(None))
+        .order_by(runs.c.number.desc())
+        .limit(limit)
+    )
+    return tuple(
+        Past(row.outcome == Outcome.INCREMENTAL, row.rows_in, row.seconds)
+        for row in connection.execute(statement)
+    )
+
+
+def _record(row: sa.Row[tuple[object, ...]]) -> RunRecord:
+    return RunRecord(
+        run_id=row.run_id,
+        view=row.view,
+        trigger=row.trigger,
+        owner=row.owner,
+        begun_at=as_time(row.begun_at),
+        ended_at=None if row.ended_at is None else as_time(row.ended_at),
+        outcome=None if row.outcome is None else Outcome(row.outcome),
+        reasons=_reasons_from_json(row.reasons),
+        counts=Counts(row.rows_in, row.rows_out),
+        seconds=row.seconds,
+        frontier_json=row.frontier,
+        error=row.error,
+    )
+
+
+def _reasons_to_json(reasons: Sequence[Reason]) -> str:
+    items = [
+        {"code": item.code, "message": item.message, "numbers": dict(item.numbers)}
+        for item in reasons
+    ]
+    return json.dumps(items)
+
+
+def _reasons_from_json(text: str) -> tuple[Reason, ...]:
+    return tuple(
+        Reason(item["code"], item["message"], numbers=tuple(item["numbers"].items()))
+        for item in json.loads(text)
+    )
