@@ -10,8 +10,9 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from pyroaring import BitMap64
 
-from grebe.formats.iceberg.diff import FileWeights, Step, needed_deletes, weigh
+from grebe.formats.iceberg.diff import Step, needed_deletes, weigh
 from grebe.formats.iceberg.manifests import POSITION_DELETES, DataFile, DeleteFile, LiveFiles
+from grebe.formats.weights import FileWeights
 
 ROWS = 4
 PARTITION = (0, "[]")

@@ -13,7 +13,7 @@ from formats.iceberg.java import delete_where_id
 from formats.iceberg.tables import Table
 from grebe.errors import CheckFailedError
 from grebe.formats.iceberg.deletes import Deletes
-from grebe.formats.iceberg.diff import FileWeights
+from grebe.formats.weights import FileWeights
 from grebe.model import Version, Window
 
 if TYPE_CHECKING:

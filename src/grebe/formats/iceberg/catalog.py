@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from urllib.parse import parse_qsl, urlsplit
 
 from grebe.errors import ConfigError, MissingExtraError, SourceError, UnknownTableError
-from grebe.formats.iceberg.files import local_path
+from grebe.formats.files import local_path
 from grebe.model import TableName
 
 if TYPE_CHECKING:

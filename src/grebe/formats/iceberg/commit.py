@@ -26,6 +26,7 @@ from grebe.errors import (
 )
 from grebe.formats.base import Committed, Rows, Write
 from grebe.formats.failpoints import reach
+from grebe.formats.guards import refuse_untrusted
 from grebe.formats.iceberg import statements
 from grebe.formats.iceberg.history import BrokenChainError, HistoryReader, Lineage, changed_rows
 from grebe.formats.iceberg.metadata import Snapshot
@@ -34,10 +35,10 @@ from grebe.formats.iceberg.parts import (
     check_expected,
     committed,
     parts_of,
-    refuse_untrusted,
 )
 from grebe.formats.iceberg.position import PART, RUN, THIS, Label, branch_of, is_maintenance
 from grebe.formats.iceberg.session import snapshot_properties
+from grebe.formats.sql_text import quote
 from grebe.model import Frontier, Position, RunId, TableName, Version
 
 if TYPE_CHECKING:
@@ -206,7 +207,7 @@ class Committer:
         if rows.arrow.num_rows == 0:
             return None
         self.session.createDataFrame(rows.arrow).createOrReplaceTempView(view)
-        return f"SELECT * FROM {statements.quote(view)}"
+        return f"SELECT * FROM {quote(view)}"
 
     def _tip(self, run: Run, label: Label, below: int) -> Snapshot:
         """The snapshot that a part just made: exactly one, right above the one before.

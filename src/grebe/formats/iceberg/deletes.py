@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyroaring import BitMap64
 
-from grebe.formats.iceberg.files import Files, torn
+from grebe.formats.files import Files, torn
 from grebe.formats.iceberg.manifests import DataFile, DeleteFile, LiveFiles
 
 _VECTOR_MAGIC = b"\xd1\xd3\x39\x64"

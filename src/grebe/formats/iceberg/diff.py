@@ -16,78 +16,14 @@ window. They are alternatives: positions of the one say nothing about the other.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from pyroaring import BitMap64
 
 from grebe.formats.iceberg.manifests import DataFile, DeleteFile, LiveFiles
+from grebe.formats.weights import Weights
 
 Deleted = Callable[[DataFile, LiveFiles], BitMap64]
-
-
-@dataclass(slots=True)
-class FileWeights:
-    """The weight of each row of one file: ``base`` for all, more or less at some positions."""
-
-    file: DataFile
-    base: int = 0
-    marks: dict[int, BitMap64] = field(default_factory=dict)
-    """Disjoint positions by the weight that is added to ``base`` there."""
-
-    def add(self, sign: int, deleted: BitMap64) -> None:
-        """Add a live copy of the file (``sign`` 1) or take one away (-1)."""
-        self.base += sign
-        if not deleted:
-            return
-        moved: dict[int, BitMap64] = {}
-        rest = BitMap64(deleted)
-        for weight, positions in self.marks.items():
-            _put(moved, weight - sign, positions & deleted)
-            _put(moved, weight, positions - deleted)
-            rest -= positions
-        _put(moved, -sign, rest)
-        self.marks = moved
-
-    @property
-    def is_zero(self) -> bool:
-        """Whether no row of the file counts."""
-        return not any(weight and count for weight, count in self._counts())
-
-    def added(self) -> int:
-        """The number of rows with a positive weight, times it."""
-        return sum(count * weight for weight, count in self._counts() if weight > 0)
-
-    def removed(self) -> int:
-        """The number of rows with a negative weight, times it."""
-        return -sum(count * weight for weight, count in self._counts() if weight < 0)
-
-    def _counts(self) -> list[tuple[int, int]]:
-        marked = sum(len(positions) for positions in self.marks.values())
-        own = [(self.base + weight, len(positions)) for weight, positions in self.marks.items()]
-        return [*own, (self.base, self.file.records - marked)]
-
-
-def _put(marks: dict[int, BitMap64], weight: int, positions: BitMap64) -> None:
-    if weight and positions:
-        marks[weight] = marks[weight] | positions if weight in marks else positions
-
-
-@dataclass(slots=True)
-class Weights:
-    """The weights of all files that count."""
-
-    files: dict[str, FileWeights] = field(default_factory=dict)
-
-    def touched(self) -> list[FileWeights]:
-        """The files that hold a row with a weight, in a fixed order."""
-        return [self.files[path] for path in sorted(self.files) if not self.files[path].is_zero]
-
-    def total(self) -> int:
-        """The sum of all weights: rows gained less rows lost."""
-        return sum(weights.added() - weights.removed() for weights in self.files.values())
-
-    def _copy(self, file: DataFile, sign: int, deleted: BitMap64) -> None:
-        self.files.setdefault(file.path, FileWeights(file)).add(sign, deleted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +66,12 @@ def needed_deletes(steps: Iterable[Step]) -> list[DeleteFile]:
     ]
 
 
-def weigh(steps: Sequence[Step], deleted: Deleted) -> Weights:
+def weigh(steps: Sequence[Step], deleted: Deleted) -> Weights[DataFile]:
     """The sum of the steps' differences as weights on positions of files."""
-    weights = Weights()
+    weights: Weights[DataFile] = Weights()
     for step in steps:
         for before, after in _moved(step):
             for side, sign in ((before, -1), (after, 1)):
                 for file, live in side:
-                    weights._copy(file, sign * step.sign, deleted(file, live))
+                    weights.copy(file, sign * step.sign, deleted(file, live))
     return weights

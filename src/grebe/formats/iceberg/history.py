@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
+from grebe.formats.files import Files
 from grebe.formats.iceberg.catalog import Locator
-from grebe.formats.iceberg.files import Files
 from grebe.formats.iceberg.metadata import Snapshot, parse_metadata
 from grebe.model import TableName
 

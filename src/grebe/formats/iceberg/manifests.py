@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from grebe.formats.files import Files, torn
 from grebe.formats.iceberg.avro import records
-from grebe.formats.iceberg.files import Files, torn
 from grebe.formats.iceberg.metadata import EMPTY, Snapshot, TableMetadata
 
 DATA, POSITION_DELETES, EQUALITY_DELETES = 0, 1, 2

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from grebe.errors import HistoryExpiredError, SourceError
-from grebe.formats.iceberg.files import torn
+from grebe.formats.files import torn
 from grebe.formats.iceberg.schema import TableSchema
 from grebe.model import Version, Window
 

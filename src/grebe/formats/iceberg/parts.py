@@ -10,7 +10,7 @@ from grebe.formats.base import Append, Committed, Merge, Overwrite, Write
 from grebe.formats.iceberg.history import changed_rows, count
 from grebe.formats.iceberg.metadata import Snapshot
 from grebe.formats.iceberg.statements import Target
-from grebe.model import Position, RunId, TableName, Version
+from grebe.model import RunId, TableName, Version
 
 METRIC = "spark.merge-into.num-target-rows-"
 
@@ -37,22 +37,6 @@ def parts_of(target: Target, write: Write, rows: str) -> list[Part]:
             return [matched, Part(target.append(rows, only="insert"))]
         case Merge():
             return [Part(target.merge(write, rows, inserts=True), write)]
-
-
-def refuse_untrusted(
-    name: TableName, writes: Sequence[Write], run_id: RunId, expected: Position
-) -> None:
-    """Nothing, or CheckFailedError when a change would be applied to rows that are not ours."""
-    trusted = not expected.foreign and expected.unproven is None
-    if trusted or (writes and isinstance(writes[0], Overwrite)):
-        return
-    raise CheckFailedError(
-        f'rows of table "{name}" cannot be trusted, so no change can be applied to them',
-        detail=expected.unproven or "written by somebody else: " + ", ".join(expected.foreign),
-        hint="rebuild the view",
-        code="frontier-unproven" if expected.unproven else "foreign-write",
-        run_id=run_id,
-    )
 
 
 def check_expected(name: TableName, run_id: RunId, merge: Merge | None, snapshot: Snapshot) -> None:

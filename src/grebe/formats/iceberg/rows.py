@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyroaring import BitMap64
 
 from grebe.formats.base import WEIGHT
-from grebe.formats.iceberg.diff import FileWeights
-from grebe.formats.iceberg.files import Files, torn
+from grebe.formats.files import Files, torn
 from grebe.formats.iceberg.manifests import DataFile
 from grebe.formats.iceberg.metadata import TableMetadata
 from grebe.formats.iceberg.projection import (
@@ -27,6 +23,8 @@ from grebe.formats.iceberg.projection import (
 )
 from grebe.formats.iceberg.schema import Field
 from grebe.formats.iceberg.values import from_partition
+from grebe.formats.parquet_rows import chunk_bytes, selection
+from grebe.formats.weights import FileWeights
 
 NAME_MAPPING = "schema.name-mapping.default"
 
@@ -62,7 +60,7 @@ def identity_partition(table: TableMetadata, file: DataFile) -> dict[int, Any]:
 
 
 def read_weighted(
-    files: Files, touched: Sequence[FileWeights], want: Wanted
+    files: Files, touched: Sequence[FileWeights[DataFile]], want: Wanted
 ) -> tuple[pa.Table, int]:
     """All rows with a weight, and the number of bytes that were read."""
     read = [_read_file(files, weights, want) for weights in touched]
@@ -71,7 +69,7 @@ def read_weighted(
     return whole, sum(size for _, size in read)
 
 
-def _read_file(files: Files, weights: FileWeights, want: Wanted) -> tuple[pa.Table, int]:
+def _read_file(files: Files, weights: FileWeights[DataFile], want: Wanted) -> tuple[pa.Table, int]:
     path = weights.file.path
     try:
         with (
@@ -88,13 +86,13 @@ def _read_file(files: Files, weights: FileWeights, want: Wanted) -> tuple[pa.Tab
 
 
 def _read_parquet(
-    parquet: pq.ParquetFile, weights: FileWeights, want: Wanted
+    parquet: pq.ParquetFile, weights: FileWeights[DataFile], want: Wanted
 ) -> tuple[pa.Table, int]:
     schema = parquet.schema_arrow
     places = top_level_ids(schema, want.mapping)
     fixed = identity_partition(want.specs, weights.file)
     used = [schema.field(places[f.id]).name for f in want.fields if f.id in places]
-    groups, positions, values = _selection(parquet.metadata, weights)
+    groups, positions, values = selection(parquet.metadata, weights)
     raw = parquet.read_row_groups(groups, columns=used) if used and groups else None
     if raw is not None:
         raw = raw.take(positions) if len(positions) < raw.num_rows else raw
@@ -109,38 +107,7 @@ def _read_parquet(
         else:
             columns.append(missing(field, len(values)))
     table = pa.Table.from_arrays([*columns, pa.array(values, pa.int64())], schema=want.schema)
-    return table, _chunk_bytes(parquet.metadata, groups, used)
-
-
-def _selection(
-    metadata: pq.FileMetaData, weights: FileWeights
-) -> tuple[list[int], np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Row groups to read, rows to keep of what they hold, and the weight of each kept row."""
-    sizes = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
-    starts = [0, *accumulate(sizes)]
-    if weights.base:
-        all_weights = np.full(starts[-1], weights.base, dtype=np.int64)
-        for weight, marked in weights.marks.items():
-            all_weights[_as_array(marked)] += weight
-        kept = np.flatnonzero(all_weights)
-        return list(range(len(sizes))), kept, all_weights[kept]
-    marks = [(_as_array(marked), weight) for weight, marked in weights.marks.items()]
-    places = np.concatenate([positions for positions, _ in marks])
-    values = np.concatenate([np.full(len(p), w, dtype=np.int64) for p, w in marks])
-    order = np.argsort(places, kind="stable")
-    places, values = places[order], values[order]
-    group_of = np.searchsorted(np.array(starts[1:]), places, side="right")
-    groups = np.unique(group_of)
-    shift = np.zeros(len(sizes), dtype=np.int64)
-    before = 0
-    for group in groups.tolist():
-        shift[group] = before - starts[group]
-        before += sizes[group]
-    return groups.tolist(), places + shift[group_of], values
-
-
-def _as_array(positions: BitMap64) -> np.ndarray[Any, Any]:
-    return np.fromiter(positions, dtype=np.int64, count=len(positions))
+    return table, chunk_bytes(parquet.metadata, groups, used)
 
 
 def _stored(raw: pa.Table, part: pa.Field, want: Field, mapping: NameMapping | None) -> pa.Array:
@@ -149,22 +116,3 @@ def _stored(raw: pa.Table, part: pa.Field, want: Field, mapping: NameMapping | N
         column = pa.concat_arrays(column.chunks)
     inner = None if mapping is None else mapping.inside(part.name)
     return project(column, part, want, inner)
-
-
-def _chunk_bytes(metadata: pq.FileMetaData, groups: list[int], used: list[str]) -> int:
-    """Compressed bytes of the columns that were read."""
-    indexes = _leaf_indexes(metadata, frozenset(used))
-    return sum(
-        metadata.row_group(group).column(index).total_compressed_size
-        for group in groups
-        for index in indexes
-    )
-
-
-def _leaf_indexes(metadata: pq.FileMetaData, used: frozenset[str]) -> list[int]:
-    paths = [metadata.schema.column(i).path for i in range(metadata.num_columns)]
-    return [
-        i
-        for i, path in enumerate(paths)
-        if any(path == name or path.startswith(f"{name}.") for name in used)
-    ]

@@ -23,8 +23,8 @@ from grebe.formats.base import (
     WindowStats,
     check_total,
 )
+from grebe.formats.files import Files
 from grebe.formats.iceberg.catalog import Locator
-from grebe.formats.iceberg.files import Files
 from grebe.formats.iceberg.manifests import DataFile, Manifests
 from grebe.formats.iceberg.metadata import Place, TableMetadata, parse_metadata
 from grebe.formats.iceberg.schema import Field, same_type, without_identity

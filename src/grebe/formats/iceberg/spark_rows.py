@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from grebe.formats.base import WEIGHT
+from grebe.formats.files import escape_glob, normal
 from grebe.formats.frames import to_frame
-from grebe.formats.iceberg.diff import FileWeights
-from grebe.formats.iceberg.files import escape_glob, normal
+from grebe.formats.iceberg.manifests import DataFile
 from grebe.formats.iceberg.metadata import EMPTY, Place, TableMetadata
 from grebe.formats.iceberg.projection import arrow_type
 from grebe.formats.iceberg.rows import NAME_MAPPING, identity_partition
@@ -30,6 +30,8 @@ from grebe.formats.iceberg.schema import (
 )
 from grebe.formats.iceberg.values import from_default, from_partition
 from grebe.formats.identity import quoted
+from grebe.formats.spark_files import mark_table, normal_path
+from grebe.formats.weights import FileWeights
 from grebe.model import TableName
 
 if TYPE_CHECKING:
@@ -57,7 +59,7 @@ def readable_by_id(table: TableMetadata, fields: Sequence[Field]) -> bool:
 def read_weighted(
     spark: SparkSession,
     table: TableMetadata,
-    touched: Sequence[FileWeights],
+    touched: Sequence[FileWeights[DataFile]],
     fields: Sequence[Field],
 ) -> DataFrame:
     """All rows with a weight; nothing runs yet."""
@@ -76,13 +78,13 @@ def read_weighted(
     files = reader.parquet(*[escape_glob(weights.file.path) for weights in touched])
     rows = files.select(
         *files.columns,
-        _normal_path(sf.col("_metadata.file_path")).alias("__path"),
+        normal_path(sf.col("_metadata.file_path")).alias("__path"),
         sf.col("_metadata.row_index").alias("__pos"),
     )
     listed = _file_frame(spark, table, touched, fields)
     rows = rows.join(sf.broadcast(listed), "__path")
     weight = sf.col("__base")
-    marks = _mark_table(touched)
+    marks = mark_table(touched)
     if marks.num_rows:
         rows = rows.join(spark.createDataFrame(marks), ["__path", "__pos"], "left")
         weight = weight + sf.coalesce(sf.col("__mark"), sf.lit(0))
@@ -95,17 +97,8 @@ def read_weighted(
     )
 
 
-def _normal_path(path: Column) -> Column:
-    """`files.normal` of an escaped location, in Spark. A plus sign stands for itself in a path."""
-    from pyspark.sql import functions as sf
-
-    decoded = sf.url_decode(sf.replace(path, sf.lit("+"), sf.lit("%2B")))
-    bare = sf.regexp_replace(decoded, r"^[A-Za-z][A-Za-z0-9+.-]*:", "")
-    return sf.concat(sf.lit("/"), sf.regexp_replace(bare, "^/+", ""))
-
-
 def _fixed_fields(
-    table: TableMetadata, touched: Sequence[FileWeights], fields: Sequence[Field]
+    table: TableMetadata, touched: Sequence[FileWeights[DataFile]], fields: Sequence[Field]
 ) -> list[Field]:
     """The columns that some touched file's partition fixes."""
     fixed = {number for w in touched for number in identity_partition(table, w.file)}
@@ -113,7 +106,7 @@ def _fixed_fields(
 
 
 def _with_partition(
-    table: TableMetadata, touched: Sequence[FileWeights], field: Field, index: int
+    table: TableMetadata, touched: Sequence[FileWeights[DataFile]], field: Field, index: int
 ) -> Column:
     """The file's column, or the partition's value where the file lacks it."""
     from pyspark.sql import functions as sf
@@ -127,7 +120,7 @@ def _with_partition(
 def _file_frame(
     spark: SparkSession,
     table: TableMetadata,
-    touched: Sequence[FileWeights],
+    touched: Sequence[FileWeights[DataFile]],
     fields: Sequence[Field],
 ) -> DataFrame:
     """One row per file: its base weight, and what its partition fixes."""
@@ -143,24 +136,6 @@ def _file_frame(
         )
         types[f"p{field.id}"] = spark_text(field.type)
     return to_frame(spark, pa.table(columns), types)
-
-
-def _mark_table(touched: Sequence[FileWeights]) -> pa.Table:
-    paths: list[str] = []
-    places: list[int] = []
-    weights: list[int] = []
-    for entry in touched:
-        for weight, positions in entry.marks.items():
-            paths += [normal(entry.file.path)] * len(positions)
-            places += list(positions)
-            weights += [weight] * len(positions)
-    return pa.table(
-        {
-            "__path": pa.array(paths, pa.string()).dictionary_encode().cast(pa.string()),
-            "__pos": pa.array(places, pa.int64()),
-            "__mark": pa.array(weights, pa.int64()),
-        }
-    )
 
 
 def _spark_type(kind: Type) -> DataType:

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grebe.formats.base import check_total
+from grebe.formats.files import Files
 from grebe.formats.iceberg.deletes import Deletes
-from grebe.formats.iceberg.diff import FileWeights, Step, needed_deletes, weigh
-from grebe.formats.iceberg.files import Files
+from grebe.formats.iceberg.diff import Step, needed_deletes, weigh
 from grebe.formats.iceberg.manifests import DataFile, Manifests
 from grebe.formats.iceberg.metadata import EMPTY, Place, TableMetadata
 from grebe.formats.iceberg.schema import Field, leaves
+from grebe.formats.weights import FileWeights
 from grebe.model import TableName, Window
 
 
@@ -20,7 +21,7 @@ class Plan:
     """The files to read for a window, and what their rows must sum to."""
 
     way: str
-    touched: list[FileWeights]
+    touched: list[FileWeights[DataFile]]
     bytes: int
     total: int
     """Rows gained less rows lost."""
