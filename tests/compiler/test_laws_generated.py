@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 
-import duckdb
 import pytest
 
 from compiler.laws.compositions import check_query
@@ -28,10 +27,6 @@ STILL = frozenset({("s", 1), ("t", 2)})
 """Once a source does not change at all: its terms must be dropped, not its rows."""
 
 
-UNTYPED_NULL = 88
-"""DuckDB cannot type the NULL key of a grand total inside `key + INTERVAL`."""
-
-
 @pytest.fixture(scope="module")
 def databases() -> Database:
     return Database.of(draw(11, cases=CASES, cycles=CYCLES, still=STILL))
@@ -41,18 +36,11 @@ def test_there_are_enough_checks() -> None:
     assert QUERIES * CASES * CYCLES >= ENOUGH
 
 
-def seeds_from(first: int) -> list[int]:
-    """The seeds of one test; the one that is checked by itself is replaced by another."""
-    return [
-        seed if seed != UNTYPED_NULL else seed + QUERIES for seed in range(first, first + PER_TEST)
-    ]
-
-
 @pytest.mark.parametrize("first", range(0, QUERIES, PER_TEST))
 def test_generated_queries_keep_every_law(databases: Database, first: int) -> None:
     pairs = 0
     incremental = 0
-    for seed in seeds_from(first):
+    for seed in range(first, first + PER_TEST):
         query = generate(seed)
         start = seed * 7 % (CASES - ALONE)
         done = check_query(
@@ -66,12 +54,6 @@ def test_generated_queries_keep_every_law(databases: Database, first: int) -> No
         incremental += done.incremental
     assert pairs >= PER_TEST * CASES * CYCLES
     assert incremental >= PER_TEST // 2
-
-
-@pytest.mark.xfail(strict=True, raises=duckdb.BinderException)
-def test_query_with_an_untyped_null_key(databases: Database) -> None:
-    sql = generate(UNTYPED_NULL).sql
-    check_query(databases, sql, cases=CASES, cycles=CYCLES, alone=range(1))
 
 
 def test_the_generator_meets_every_operator() -> None:

@@ -283,9 +283,13 @@ _TOTAL: Final = words("""
 def can_raise(tree: exp.Expr) -> bool:
     """True when the expression may raise on some input; unknown ones are taken to be able to."""
     return any(
-        type(node).__name__ not in _TOTAL
+        type(node).__name__ not in _TOTAL and not _is_typed_null(node)
         for node in tree.walk(prune=lambda node: isinstance(node, exp.DataType))
     )
+
+
+def _is_typed_null(tree: exp.Expr) -> bool:
+    return isinstance(tree, exp.Cast) and isinstance(tree.this, exp.Null)
 
 
 def empty_value(call: exp.Expr, dialect: str) -> exp.Expr:

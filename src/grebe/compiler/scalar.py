@@ -6,7 +6,7 @@ is enough to say which column is meant, in any operator and on both sides of a j
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -46,7 +46,10 @@ class Scalar:
     @property
     def is_literal(self) -> bool:
         """True for a constant that needs no row: a literal, NULL, TRUE, or a cast of one."""
-        return not self.columns and not self.ast.find(exp.Func, exp.Subquery)
+        tree = self.ast
+        while isinstance(tree, (exp.Cast, exp.Paren)):
+            tree = tree.this
+        return not self.columns and not tree.find(exp.Func, exp.Subquery)
 
     def copy(self) -> exp.Expr:
         """A tree that the caller may put into a larger one."""
@@ -57,6 +60,11 @@ def column(name: str) -> Scalar:
     """The scalar that reads one column."""
     ast = exp.column(exp.to_identifier(name, quoted=True))
     return Scalar(ast, _quoted(name), frozenset((name,)))
+
+
+def passed(names: Sequence[str]) -> tuple[tuple[str, Scalar], ...]:
+    """Columns handed on as they are."""
+    return tuple((name, column(name)) for name in names)
 
 
 def _quoted(name: str) -> str:
@@ -77,6 +85,30 @@ def text(value: str) -> Scalar:
 TRUE: Final = Scalar.of(exp.true())
 FALSE: Final = Scalar.of(exp.false())
 NULL: Final = Scalar.of(exp.null())
+
+
+def cast(item: Scalar, kind: str, dialect: str) -> Scalar:
+    """The value as another type, which is spelled as ``dialect`` spells it.
+
+    >>> cast(column("a"), "decimal(10,2)", "spark").text
+    'CAST("a" AS DECIMAL(10, 2))'
+    """
+    return Scalar.of(exp.Cast(this=item.copy(), to=exp.DataType.build(kind, dialect=dialect)))
+
+
+def null_like(item: Scalar) -> Scalar:
+    """NULL with the type of another expression, whatever that is."""
+    return build("CASE WHEN FALSE THEN :x END", x=item)
+
+
+def likeness(item: Scalar) -> Scalar:
+    """The expression whose type a ``null_like`` has; any other expression itself."""
+    tree = item.ast
+    if not isinstance(tree, exp.Case) or tree.this or tree.args.get("default"):
+        return item
+    (branch, *others) = tree.args["ifs"]
+    never = not others and isinstance(branch.this, exp.Boolean) and not branch.this.this
+    return Scalar.of(branch.args["true"].copy()) if never else item
 
 
 def all_of(conjuncts: Iterable[Scalar]) -> Scalar:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
+from grebe.compiler.coercion import coerced
 from grebe.compiler.delta import Rules, rules
 from grebe.compiler.delta.restrict import across_columns
 from grebe.compiler.delta.touch import Untouchable
@@ -41,11 +42,12 @@ from grebe.compiler.plan import (
     fingerprint_of,
 )
 from grebe.compiler.reasons import ReasonCode
+from grebe.compiler.scalar import passed
 from grebe.compiler.staging import staged
 from grebe.compiler.types import Types
 from grebe.compiler.write import bag, groups
 from grebe.compiler.write import replace as replacing
-from grebe.compiler.write.rows import CHECKSUM, checksum, passed
+from grebe.compiler.write.rows import CHECKSUM, checksum
 from grebe.model import Reason
 
 Stripped = Project | Filter | TopK
@@ -65,6 +67,7 @@ class _Draft:
 def make_plan(lowered: Lowered, types: Types) -> RefreshPlan:
     """The plan of a lowered definition, whatever can be maintained of it."""
     root = lowered.root or Verbatim(lowered.sql, tuple(name for name, _ in lowered.outputs))
+    root = coerced(root, types)
     of = rules(types)
     reasons = [*lowered.reasons, *_own_reasons(root, types)]
     draft = None if reasons else _incremental(root, of)

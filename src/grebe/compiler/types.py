@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from re import compile as pattern
 from typing import Final
 
 from sqlglot import exp
 
 from grebe.compiler.functions import unwrapped
-from grebe.compiler.nodes import Aggregate, Node, Scan, Window, walk
+from grebe.compiler.nodes import Aggregate, Node, Scan, SetOperation, UnionAll, Window, walk
+from grebe.compiler.origins import origin
 from grebe.compiler.scalar import Scalar, column
 
 _DECIMAL: Final = pattern(r"(?:DECIMAL|NUMERIC|DEC)\s*(?:\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\))?$")
@@ -61,9 +63,18 @@ class Types:
         default_scale = 0 if match.group(1) or self.dialect == "spark" else 3
         return Decimal(precision, int(match.group(2) or default_scale), integer=False)
 
+    def equal(self, one: str, other: str) -> bool:
+        """True when two spellings mean the same type."""
+        return _spelled(one, self.dialect) == _spelled(other, self.dialect)
+
     def is_float(self, item: Scalar) -> bool:
         """True when the type is known to be a binary floating point one."""
         return self.of(item) in _FLOATS
+
+
+@lru_cache(maxsize=1024)
+def _spelled(kind: str, dialect: str) -> str:
+    return exp.DataType.build(kind, dialect=dialect).sql(dialect)
 
 
 def wanted(root: Node) -> tuple[tuple[Node, tuple[Scalar, ...]], ...]:
@@ -75,7 +86,18 @@ def wanted(root: Node) -> tuple[tuple[Node, tuple[Scalar, ...]], ...]:
             keys = [column(key) for key in node.keys] if isinstance(node, Aggregate) else []
             texts = tuple(dict.fromkeys([*filter(None, arguments), *keys]))
             found.append((node.input, texts))
-    return tuple(found)
+        if isinstance(node, (UnionAll, SetOperation)):
+            found.append((node, tuple(column(name) for name in node.names)))
+            found += [(branch, _made(branch)) for branch in node.inputs]
+    return tuple((relation, items) for relation, items in found if items)
+
+
+def _made(branch: Node) -> tuple[Scalar, ...]:
+    """The columns whose types are neither a source's nor a literal's."""
+    found = ((name, origin(branch, name)) for name in branch.columns)
+    return tuple(
+        column(name) for name, made in found if not made.is_scan and not made.value.is_literal
+    )
 
 
 def _argument(call: Scalar) -> Scalar | None:

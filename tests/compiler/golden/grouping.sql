@@ -307,7 +307,7 @@ SELECT "a_2_3" AS "a_2", "b_2_3" AS "b_2", "sum_x_3" AS "sum_x", "__grebe_weight
 ) AS __grebe_q21
 UNION ALL
 SELECT "a_2_2" AS "a_2", "b_2_2" AS "b_2", "sum_x_2_2" AS "sum_x", "__grebe_weight" FROM (
-  SELECT NULL AS "a_2_2", NULL AS "b_2_2", "sum_x_2" AS "sum_x_2_2", "__grebe_weight" FROM (
+  SELECT CAST(NULL AS INT) AS "a_2_2", CAST(NULL AS INT) AS "b_2_2", "sum_x_2" AS "sum_x_2_2", "__grebe_weight" FROM (
     SELECT "sum_x_2", "__grebe_weight" FROM (
       SELECT CASE WHEN "__grebe_6d6f773a11561dcc_n_new" > 0 THEN "__grebe_6d6f773a11561dcc_s_new" END AS "sum_x_2", 1 AS "__grebe_weight" FROM __grebe_c4
     ) AS __grebe_q29
@@ -424,7 +424,7 @@ SELECT "a_2_3" AS "a_2", "b_2_3" AS "b_2", "count_3" AS "count", "__grebe_weight
 ) AS __grebe_q25
 UNION ALL
 SELECT "a_2_2" AS "a_2", "b_2_2" AS "b_2", "count_2_2" AS "count", "__grebe_weight" FROM (
-  SELECT NULL AS "a_2_2", NULL AS "b_2_2", "count_2" AS "count_2_2", "__grebe_weight" FROM (
+  SELECT CAST(NULL AS INT) AS "a_2_2", CAST(NULL AS INT) AS "b_2_2", "count_2" AS "count_2_2", "__grebe_weight" FROM (
     SELECT "count_2", "__grebe_weight" FROM (
       SELECT "__grebe_f6fc42039fba3776_n_new" AS "count_2", 1 AS "__grebe_weight" FROM __grebe_c4
     ) AS __grebe_q33
@@ -527,7 +527,7 @@ SELECT "a_2", "b_2", CAST(CASE WHEN "grouping_set" = 0 THEN 0 WHEN "grouping_set
     ) AS __grebe_q20
     UNION ALL
     SELECT "grouping_set_2" AS "grouping_set", "a_2_2" AS "a_2", "b_2_2" AS "b_2", "count_2_2" AS "count", "__grebe_weight" FROM (
-      SELECT 2 AS "grouping_set_2", NULL AS "a_2_2", NULL AS "b_2_2", "count_2" AS "count_2_2", "__grebe_weight" FROM (
+      SELECT 2 AS "grouping_set_2", CAST(NULL AS INT) AS "a_2_2", CAST(NULL AS INT) AS "b_2_2", "count_2" AS "count_2_2", "__grebe_weight" FROM (
         SELECT "count_2", "__grebe_weight" FROM (
           SELECT "__grebe_f6fc42039fba3776_n_new" AS "count_2", 1 AS "__grebe_weight" FROM __grebe_c4
         ) AS __grebe_q28

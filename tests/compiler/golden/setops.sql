@@ -544,7 +544,7 @@ SELECT x FROM r UNION SELECT z FROM t
 -- delta
 WITH __grebe_c1 AS (
 SELECT "x" AS "x_2", "__grebe_weight" FROM (
-  SELECT "x", "__grebe_weight" FROM r_delta
+  SELECT CAST("x" AS BIGINT) AS "x", "__grebe_weight" FROM r_delta
 ) AS __grebe_q2
 ),
 __grebe_c2 AS (
@@ -581,10 +581,10 @@ SELECT "x_2", "__grebe_weight" FROM (
       SELECT "x_2", "__grebe_left_new", "__grebe_left_old", "__grebe_right_new", "__grebe_right_old" FROM (
         SELECT "x_2", 1 AS "__grebe_left_new", 1 AS "__grebe_left_old", 0 AS "__grebe_right_new", 0 AS "__grebe_right_old" FROM (
           SELECT "x" AS "x_2" FROM (
-            SELECT "x" FROM (
+            SELECT CAST("x" AS BIGINT) AS "x" FROM (
               SELECT "x" FROM r_new
             ) AS __grebe_q1
-            SEMI JOIN __grebe_c3 ON "x" IS NOT DISTINCT FROM "x_2__key"
+            SEMI JOIN __grebe_c3 ON CAST("x" AS BIGINT) IS NOT DISTINCT FROM "x_2__key"
           ) AS __grebe_q11
         ) AS __grebe_q12
       ) AS __grebe_q13

@@ -11,7 +11,7 @@ import duckdb
 from compiler.laws.databases import CASE, CASES, History, load
 from grebe.compiler.emit import Leaf, emit
 from grebe.compiler.nodes import At, Named, Node, Scan, Stored
-from grebe.compiler.types import Types, wanted
+from grebe.compiler.types import Types, scan_types, wanted
 
 STORAGE: Final = '"storage"'
 _SUFFIX: Final = {At.QUERY: "new", At.NEW: "new", At.OLD: "old", At.DELTA: "delta"}
@@ -99,11 +99,21 @@ class Database:
 
     def types_of(self, root: Node) -> Types:
         """The types of the expressions that decide a rule, by DESCRIBE."""
-        found: dict[str, str] = {}
+        found = scan_types(root, self._schemas())
         for relation, items in wanted(root):
             writer = {item.text: item.ast.sql("duckdb", comments=False) for item in items}
             found.update(self._described(relation, writer))
         return Types("duckdb", found)
+
+    def _schemas(self) -> dict[str, dict[str, str]]:
+        """Column types by table."""
+        return {
+            table: {
+                str(name): str(kind)
+                for name, kind, *_ in self.rows(f'DESCRIBE "{self.prefix}{table}_new"')
+            }
+            for table in sorted(self.tables)
+        }
 
     def _described(self, relation: Node, texts: dict[str, str]) -> dict[str, str]:
         found: dict[str, str] = {}

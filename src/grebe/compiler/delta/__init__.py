@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from grebe.compiler.coercion import coerced
 from grebe.compiler.delta import (
     aggregate,
     join,
@@ -72,7 +73,8 @@ def rules(types: Types | None = None) -> Rules:
 
 def change(node: Node, types: Types | None = None) -> Node:
     """The exact change of a definition: its columns and a weight."""
-    return rules(types).change(node)
+    known = types or Types()
+    return rules(known).change(coerced(node, known))
 
 
 __all__ = ["LAWS", "Rules", "change", "rules"]

@@ -20,7 +20,7 @@ from grebe.compiler.lower.expressions import Resolver
 from grebe.compiler.lower.grouping import Grouping, GroupingMarks
 from grebe.compiler.nodes import Aggregate, Node, Project, UnionAll
 from grebe.compiler.reasons import ReasonCode
-from grebe.compiler.scalar import NULL, Scalar, build, column, number, rename
+from grebe.compiler.scalar import NULL, Scalar, column, null_like, number, rename
 from grebe.errors import Where
 
 Sets = tuple[tuple[int, ...], ...]
@@ -226,12 +226,7 @@ class _Expansion:
     def branch(self, place: int, members: Sequence[int], passed: Sequence[str]) -> Node:
         outputs = [(self.context.fresh("grouping_set"), number(place))]
         for index, key in enumerate(self.keys):
-            # A NULL of the key's own type, whatever that is.
-            value = (
-                column(key)
-                if index in members
-                else build("CASE WHEN FALSE THEN :x END", x=column(key))
-            )
+            value = column(key) if index in members else null_like(column(key))
             outputs.append((self.context.fresh(key), value))
         outputs += [(name, column(name)) for name in passed]
         return Project(self.input, tuple(outputs))

@@ -22,8 +22,8 @@ from grebe.compiler.nodes import (
     UnionAll,
 )
 from grebe.compiler.plan import Append, Check, Compute, Merge, Shape, Step
-from grebe.compiler.scalar import build, column, number
-from grebe.compiler.write.rows import AFTER, BEFORE, as_merge, passed
+from grebe.compiler.scalar import build, column, number, passed
+from grebe.compiler.write.rows import AFTER, BEFORE, as_merge
 
 _STORED, _NET = "__grebe_stored", "__grebe_net"
 

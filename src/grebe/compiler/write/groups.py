@@ -37,9 +37,9 @@ from grebe.compiler.nodes import (
     Values,
 )
 from grebe.compiler.plan import ACTION, COPIES, Check, Compute, Merge, Shape, Step
-from grebe.compiler.scalar import TRUE, Scalar, all_of, build, column, number, same
+from grebe.compiler.scalar import TRUE, Scalar, all_of, build, column, number, passed, same
 from grebe.compiler.types import Types
-from grebe.compiler.write.rows import CHECKSUM, checksum, passed
+from grebe.compiler.write.rows import CHECKSUM, checksum
 
 COUNT = "__grebe_n"
 _EXISTED, _BAD = "__grebe_existed", "__grebe_bad"

@@ -15,8 +15,8 @@ from grebe.compiler.delta.touch import Touch
 from grebe.compiler.delta.weights import key_name
 from grebe.compiler.nodes import Aggregate, Filter, Named, Node, Project, Stored, UnionAll
 from grebe.compiler.plan import Check, Compute, Merge, Shape, Step
-from grebe.compiler.scalar import Scalar, build, column, number
-from grebe.compiler.write.rows import AFTER, BEFORE, CHECKSUM, as_merge, checksum, passed
+from grebe.compiler.scalar import Scalar, build, column, number, passed
+from grebe.compiler.write.rows import AFTER, BEFORE, CHECKSUM, as_merge, checksum
 
 _ALTERED = "__grebe_altered"
 

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from grebe.compiler.nodes import WEIGHT, Filter, Node, Project, Repeat, UnionAll
 from grebe.compiler.plan import ACTION, COPIES
-from grebe.compiler.scalar import Scalar, build, column, number, text
+from grebe.compiler.scalar import Scalar, build, column, number, passed, text
 
 CHECKSUM = "__grebe_check"
 """A stored checksum of the row: it turns a row that somebody altered from silent to loud."""
@@ -23,11 +23,6 @@ def checksum(names: Sequence[str]) -> Scalar:
     """The hash of some columns."""
     arguments = [column(name).copy() for name in names]
     return Scalar.of(exp.Anonymous(this=HASH, expressions=arguments))
-
-
-def passed(names: Sequence[str]) -> tuple[tuple[str, Scalar], ...]:
-    """Columns handed on as they are."""
-    return tuple((name, column(name)) for name in names)
 
 
 def as_merge(touched: Node, names: Sequence[str]) -> Node:
