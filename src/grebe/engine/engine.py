@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from grebe.compiler.explain import Explanation, explain
@@ -58,15 +58,15 @@ class Engine:
             self.started = open_session(self.settings, self.given)
         return self.started
 
-    def define(self, name: str, sql: str, policy: Policy = Policy.AUTO) -> View:
-        """A view, compiled over its sources as they are; nothing is built yet.
+    def compile(self, definition: Definition) -> View:
+        """A definition, compiled over its sources as they are; nothing is written anywhere.
 
         Raises:
             NotIncrementalError: the policy asks for what the query does not allow.
             DefinitionError: the text is not a query over known tables.
         """
         kept = tuple((key, str(self.spark.conf.get(key))) for key in KEPT_SETTINGS)
-        definition = Definition(self.settings.resolve(name), sql, policy, kept)
+        definition = replace(definition, settings=definition.settings or kept)
         view = compile_view(
             definition,
             self.spark,
@@ -74,13 +74,21 @@ class Engine:
             open_source=lambda table: self.tables.source(table, lambda: self.spark),
             views={key: other for key, other in self.views.items() if key != str(definition.name)},
         )
-        if view.plan.reasons and policy in (Policy.INCREMENTAL, Policy.STRICT):
+        if view.plan.reasons and definition.policy in (Policy.INCREMENTAL, Policy.STRICT):
             raise NotIncrementalError(
                 f'view "{view.name}" cannot be maintained incrementally',
                 view.plan.reasons,
                 hint='rewrite the query, or set the policy to "auto" to allow full refreshes',
             )
         levels({**{k: v.parents for k, v in self.views.items()}, str(view.name): view.parents})
+        return view
+
+    def define(self, name: str, sql: str, policy: Policy = Policy.AUTO) -> View:
+        """A view of this name, compiled and known from now on; nothing is built yet."""
+        return self.add(self.compile(Definition(self.settings.resolve(name), sql, policy)))
+
+    def add(self, view: View) -> View:
+        """A compiled view, known from now on."""
         # Children compile against the storage table, so it exists from now on, without a commit.
         self.tables.storage(view.storage_name, self.spark).create(view.stored, view.properties())
         self.views[str(view.name)] = view

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from grebe.compiler.bounds import Bounds, Parameter
@@ -19,6 +19,7 @@ from grebe.engine.choice import Choice, Pinned, choose
 from grebe.engine.deltas import Deltas
 from grebe.engine.execute import DRIVER_ROWS, Execution, Side, Stage
 from grebe.engine.public import publish
+from grebe.engine.result import RefreshResult as RefreshResult
 from grebe.engine.tables import Tables
 from grebe.engine.views import View
 from grebe.errors import InternalError
@@ -29,11 +30,9 @@ from grebe.model import (
     Outcome,
     Policy,
     Position,
-    Reason,
     RunId,
     SourcePoint,
     TableName,
-    Version,
 )
 
 if TYPE_CHECKING:
@@ -48,22 +47,6 @@ SMALL: Final = {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partit
 LARGE: Final = {"spark.sql.adaptive.enabled": "true"}
 NOWHERE: Final = Position(None, None)
 """The position of a view without a storage table."""
-
-
-@dataclass(frozen=True, slots=True)
-class RefreshResult:
-    """What one refresh did."""
-
-    view: TableName
-    outcome: Outcome
-    run_id: RunId
-    seconds: float
-    reasons: tuple[Reason, ...] = ()
-    rows_in: int = 0
-    rows_out: int = 0
-    frontier: Frontier | None = None
-    version: Version | None = None
-    error: Exception | None = field(default=None, compare=False)
 
 
 @dataclass(slots=True)
