@@ -16,7 +16,6 @@ from examples.demo.shop import MORNING, OPENING, TABLES, VIEWS
 from grebe.config import Settings, load
 from grebe.engine.engine import Engine
 from grebe.engine.refresh import RefreshResult
-from grebe.engine.sources import open_source
 from grebe.formats.base import WEIGHT, Changes, Source
 from grebe.model import Version, Window
 
@@ -40,7 +39,7 @@ def main(folder: Path) -> None:
     console.print(f"a shop of {len(TABLES)} tables, and {len(VIEWS)} views over it")
     console.print(outcomes("the first build", engine.refresh()))
 
-    sources = {name: open_source(settings, name, lambda: spark) for name in TABLES}
+    sources = {name: engine.tables.source(settings.resolve(name), lambda: spark) for name in TABLES}
     before = {name: source.head().version for name, source in sources.items()}
     for what, statement in MORNING:
         spark.sql(statement)

@@ -89,7 +89,7 @@ def test_an_altered_stored_row_is_caught(shop: Shop) -> None:
     shop.define("by_nation")
     shop.refreshed()
     view = shop.engine.view(f"{shop.schema}.by_nation")
-    position = shop.engine.tables.position(view.storage_name)
+    position = shop.engine.tables.position(view.storage_name, lambda: shop.engine.spark)
     assert position is not None
     assert position.frontier is not None
     session = open_session(shop.engine.settings, shop.spark)
@@ -106,7 +106,10 @@ def test_an_altered_stored_row_is_caught(shop: Shop) -> None:
     result = shop.engine.refresh()[0]
     assert result.outcome is Outcome.FAILED
     assert isinstance(result.error, CheckFailedError)
-    assert shop.engine.tables.position(view.storage_name).frontier == position.frontier  # type: ignore[union-attr]
+    assert (
+        shop.engine.tables.position(view.storage_name, lambda: shop.engine.spark).frontier
+        == position.frontier
+    )  # type: ignore[union-attr]
 
 
 def test_a_foreign_write_rebuilds_with_the_reason_or_raises(shop: Shop) -> None:

@@ -18,6 +18,7 @@ from grebe.compiler.types import Types, scan_types, wanted
 from grebe.engine.views import Definition, Used, View, used_columns
 from grebe.errors import InternalError, UnknownTableError
 from grebe.formats.base import Source
+from grebe.formats.identity import quoted
 from grebe.model import Column, Schema, TableName
 
 if TYPE_CHECKING:
@@ -141,9 +142,12 @@ class Analysis:
         return [field.dataType.simpleString() for field in self.spark.sql(sql).schema.fields]
 
     def now(self, leaf: Leaf) -> str:
-        """The text that reads a source as it is now."""
+        """A relation without rows that has a source's columns: no table has to be opened."""
         if isinstance(leaf, Scan):
-            return self.names[leaf.table].quoted()
+            columns = (
+                f"CAST(NULL AS {c.type}) AS {quoted(c.name)}" for c in self.schemas[leaf.table]
+            )
+            return f"(SELECT {', '.join(columns)} WHERE FALSE) AS source"
         if isinstance(leaf, Verbatim):
             return f"({leaf.sql}) AS verbatim"
         raise InternalError.broken(f"{type(leaf).__name__} in a definition")

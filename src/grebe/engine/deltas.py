@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-Stage = Callable[["DataFrame"], TableName]
-"""Writes rows to a table that every session of the run can read."""
+Stage = Callable[["DataFrame"], str]
+"""Writes rows where every session of the run can read them; the SQL text to read them by."""
 
 _Key = tuple[TableName, Window]
 
@@ -35,7 +35,7 @@ class Delta:
     rows: int
     insertions: int
     arrow: pa.Table | None = None
-    table: TableName | None = None
+    staged: str | None = None
     types: tuple[tuple[str, str], ...] = ()
     """The Spark types of the columns: Arrow alone would lose timestamps without a zone."""
     low_high: tuple[tuple[str, object, object], ...] = ()
@@ -58,12 +58,12 @@ class Delta:
             if len(columns) + 1 < self.arrow.num_columns:
                 part = consolidate_arrow(part)
             return to_frame(spark, part, {**dict(self.types), WEIGHT: "bigint"})
-        if self.table is None:
+        if self.staged is None:
             raise InternalError.broken("a delta is neither on the driver nor staged")
         names = ", ".join(quoted(name) for name in columns)
         weight = quoted(WEIGHT)
         return spark.sql(
-            f"SELECT {names}, SUM({weight}) AS {weight} FROM {self.table.quoted()}"
+            f"SELECT {names}, SUM({weight}) AS {weight} FROM {self.staged}"
             f" GROUP BY {names} HAVING SUM({weight}) <> 0"
         )
 
@@ -79,14 +79,14 @@ class Deltas:
     locks: dict[_Key, threading.Lock] = field(default_factory=dict)
     guard: threading.Lock = field(default_factory=threading.Lock)
 
-    def of(self, source: Source, window: Window) -> Delta:
+    def of(self, name: TableName, source: Source, window: Window) -> Delta:
         """The delta of a source over a window."""
-        key = (source.name, window)
+        key = (name, window)
         with self.guard:
             lock = self.locks.setdefault(key, threading.Lock())
         with lock:
             if key not in self.kept:
-                changes = source.changes(window, self.columns[source.name])
+                changes = source.changes(window, self.columns[name])
                 self.kept[key] = self._kept(source, window, changes)
             return self.kept[key]
 
@@ -97,15 +97,14 @@ class Deltas:
             return _on_driver(changes.way, changes.arrow, types)
         if changes.frame is None:
             raise InternalError.broken("changes without rows")
-        table = self.stage(changes.frame)
+        staged = self.stage(changes.frame)
         spark = changes.frame.sparkSession
         weight = quoted(WEIGHT)
         (counted,) = spark.sql(
-            f"SELECT COUNT(*), COUNT_IF({weight} > 0), COALESCE(SUM({weight}), 0)"
-            f" FROM {table.quoted()}"
+            f"SELECT COUNT(*), COUNT_IF({weight} > 0), COALESCE(SUM({weight}), 0) FROM {staged}"
         ).collect()
         check_total(source.name, window, changes.total, int(counted[2]))
-        return Delta(changes.way, int(counted[0]), int(counted[1]), table=table)
+        return Delta(changes.way, int(counted[0]), int(counted[1]), staged=staged)
 
 
 def _on_driver(way: str, arrow: pa.Table, types: tuple[tuple[str, str], ...]) -> Delta:

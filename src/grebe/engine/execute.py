@@ -13,7 +13,7 @@ from grebe.errors import CheckFailedError, InternalError, StepFailedError
 from grebe.formats import base
 from grebe.formats.base import Rows, Source
 from grebe.formats.identity import quoted
-from grebe.model import TableName, Version
+from grebe.model import Version
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,7 +27,7 @@ DRIVER_ROWS = 200_000
 _TOO_LARGE = "maxResultSize"
 """Spark's own word for a result that it did not bring to the driver."""
 
-Stage = Callable[["DataFrame"], TableName]
+Stage = Callable[["DataFrame"], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ class Execution:
         if arrow is not None:
             self._show(f"step {name}", self.spark.createDataFrame(arrow, schema=frame.schema))
         else:
-            self._show(f"step {name}", self.spark.table(self.stage(frame).quoted()))
+            self._show(f"step {name}", self.spark.sql(f"SELECT * FROM {self.stage(frame)}"))
 
     def _collected(self, frame: DataFrame) -> pa.Table | None:
         """The rows on the driver, or None when they are too many for it."""
@@ -188,11 +188,11 @@ class Execution:
             counts = _expected(arrow)
             rows = Rows(arrow=arrow.drop_columns([steps.COPIES]))
         else:
-            table = self.stage(frame)
-            counts = self._expected(table)
+            staged = self.stage(frame)
+            counts = self._expected(staged)
             columns = [name for name in frame.columns if name != steps.COPIES]
             names = ", ".join(quoted(name) for name in columns)
-            rows = Rows(sql=f"SELECT {names} FROM {table.quoted()}")
+            rows = Rows(sql=f"SELECT {names} FROM {staged}")
         return base.Merge(
             rows,
             step.on,
@@ -200,10 +200,9 @@ class Execution:
             expect_deleted=counts.get("delete", 0),
         )
 
-    def _expected(self, table: TableName) -> dict[str, int]:
+    def _expected(self, staged: str) -> dict[str, int]:
         rows = self.spark.sql(
-            f"SELECT {steps.ACTION}, SUM({steps.COPIES}) FROM {table.quoted()}"
-            f" GROUP BY {steps.ACTION}"
+            f"SELECT {steps.ACTION}, SUM({steps.COPIES}) FROM {staged} GROUP BY {steps.ACTION}"
         ).collect()
         return {str(row[0]): int(row[1]) for row in rows}
 

@@ -1,10 +1,14 @@
-"""The storage table and the public name: what is made around the rows of a view."""
+"""The public name: exactly the columns, types and rows of the query, over the storage table."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sqlglot import exp
+
 from grebe.compiler.emit import Leaf, emit
+from grebe.compiler.scalar import build
+from grebe.engine.tables import Tables
 from grebe.engine.views import View
 from grebe.formats.identity import quoted
 
@@ -12,20 +16,31 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def public_sql(view: View) -> str:
-    """The SELECT behind the public name: exactly the columns, types and rows of the query."""
+def public_sql(view: View, stored: str, dialect: str = "spark") -> str:
+    """The SELECT behind the public name, over the relation that holds the view's rows."""
 
-    def stored(_: Leaf) -> str:
-        return view.storage_name.quoted()
+    def relation(_: Leaf) -> str:
+        return stored
 
-    body = emit(view.plan.public, "spark", stored)
-    items = ", ".join(
-        f"CAST({quoted(own)} AS {kind}) AS {quoted(name)}"
-        for (own, _), (name, kind) in zip(view.plan.outputs, view.columns, strict=True)
+    body = emit(view.plan.public, dialect, relation)
+    return f"SELECT {cast_outputs(view, dialect)} FROM (\n{body}\n) AS visible"
+
+
+def cast_outputs(view: View, dialect: str = "spark") -> str:
+    """The items that give a relation the public names and types."""
+    pairs = zip(view.plan.outputs, view.columns, strict=True)
+    if dialect == "spark":
+        return ", ".join(
+            f"CAST({quoted(own)} AS {kind}) AS {quoted(name)}" for (own, _), (name, kind) in pairs
+        )
+    return ", ".join(
+        build(f"CAST({quoted(own)} AS {kind})").ast.sql(dialect)
+        + f" AS {exp.to_identifier(name, quoted=True).sql(dialect)}"
+        for (own, _), (name, kind) in pairs
     )
-    return f"SELECT {items} FROM (\n{body}\n) AS visible"
 
 
-def publish(spark: SparkSession, view: View) -> None:
+def publish(tables: Tables, spark: SparkSession, view: View) -> None:
     """Make the public name show this view's storage table."""
-    spark.sql(f"CREATE OR REPLACE VIEW {view.name.quoted()} AS {public_sql(view)}").collect()
+    stored = tables.relation(view.storage_name)
+    tables.publish(view.name, spark, lambda dialect: public_sql(view, stored, dialect))

@@ -67,7 +67,7 @@ class Refresh:
     def run(self) -> RefreshResult:
         """The refresh: position, windows, plan, run, commit."""
         started = time.monotonic()
-        position = self.tables.position(self.view.storage_name) or NOWHERE
+        position = self.tables.position(self.view.storage_name, self.session) or NOWHERE
         choice = choose(self.view, position, self.pins, policy=self.policy, past=self.past)
         reach("refresh.planned")
         done = self._carry_out(choice, position)
@@ -133,7 +133,7 @@ class Refresh:
         execution.close()
         reach("refresh.committed")
         if is_first:
-            publish(spark, self.view)
+            publish(self.tables, spark, self.view)
         return _Done(Outcome.FULL, 0, committed, frontier)
 
     def _sides(self, choice: Choice) -> dict[TableName, Side]:
@@ -141,7 +141,7 @@ class Refresh:
         sides: dict[TableName, Side] = {}
         for name, used in self.view.sources:
             pin, window = self.pins[name], windows[name]
-            delta = None if window.is_empty else self.deltas.of(pin.source, window)
+            delta = None if window.is_empty else self.deltas.of(name, pin.source, window)
             ids = {column.name: column.id for column in used}
             sides[name] = Side(pin.source, ids, window.after, window.upto, delta)
         return sides

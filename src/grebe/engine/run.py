@@ -121,21 +121,20 @@ class Run:
                 ids.setdefault(name, {}).update(dict.fromkeys(column.id for column in used))
         return {name: tuple(found) for name, found in ids.items()}
 
-    def _stage(self, rows: DataFrame) -> TableName:
-        """Rows in a table that every session of the run can read; dropped when the run ends."""
+    def _stage(self, rows: DataFrame) -> str:
+        """Rows where every session of the run can read them; removed when the run ends."""
         beside = next(iter(self.views.values())).name
         name = TableName(
             beside.catalog, beside.schema, f"__grebe_stage_{self.run_id}_{len(self.staged)}"
         )
         self.staged.append(name)
-        rows.writeTo(name.quoted()).using("iceberg").create()
-        return name
+        return self.tables.stage(name, rows)
 
     def _clean(self) -> None:
         if self.staged:
             spark = self.spark()
             for name in self.staged:
-                spark.sql(f"DROP TABLE IF EXISTS {name.quoted()} PURGE").collect()
+                self.tables.unstage(name, spark)
 
 
 def _with_settings(spark: SparkSession, view: View) -> SparkSession:

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 from grebe.config import Catalog, Settings, TableFormat
 from grebe.engine.jars import ensure_jars
 from grebe.engine.java import find_java
+from grebe.engine.tables import place_of
 from grebe.errors import ConfigError, MissingExtraError
+from grebe.formats.iceberg.opening import catalog_properties
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -59,7 +61,7 @@ def session_conf(settings: Settings, *, given: bool = False) -> dict[str, str]:
 
     With a session `given` by the caller, its time zone and its own settings stay as they are.
     """
-    conf = {key: value for c in settings.catalogs for key, value in _catalog_conf(c)}
+    conf = {key: value for c in settings.catalogs for key, value in _catalog_conf(settings, c)}
     if given:
         return conf
     return {
@@ -172,7 +174,7 @@ def _require_extensions(spark: SparkSession, settings: Settings) -> None:
             )
 
 
-def _catalog_conf(catalog: Catalog) -> Iterator[tuple[str, str]]:
+def _catalog_conf(settings: Settings, catalog: Catalog) -> Iterator[tuple[str, str]]:
     if catalog.format is not TableFormat.ICEBERG:
         return
     prefix = f"spark.sql.catalog.{catalog.spark_name}"
@@ -180,18 +182,8 @@ def _catalog_conf(catalog: Catalog) -> Iterator[tuple[str, str]]:
     yield f"{prefix}.cache-enabled", "false"
     if catalog.spark_catalog is None:
         yield prefix, "org.apache.iceberg.spark.SparkCatalog"
-        for key, value in iceberg_properties(catalog).items():
+        for key, value in catalog_properties(place_of(settings, catalog)).items():
             yield f"{prefix}.{key}", value
-
-
-def iceberg_properties(catalog: Catalog) -> dict[str, str]:
-    """What Iceberg has to know of a catalog of ours; of one that Spark already has, nothing."""
-    if catalog.spark_catalog:
-        return {}
-    known = {"type": catalog.type, "uri": catalog.uri, "warehouse": catalog.root}
-    # Views exist from this layout of the catalog's own tables on.
-    known["jdbc.schema-version"] = "V1" if catalog.type == "jdbc" else None
-    return {key: value for key, value in known.items() if value} | dict(catalog.options)
 
 
 def _log_options(level: str) -> str:

@@ -2,64 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grebe.config import Catalog, Settings, TableFormat
-from grebe.engine.session import iceberg_properties
-from grebe.engine.sources import open_source
-from grebe.errors import ConfigError, UnknownTableError
-from grebe.formats.base import Source, Storage
+from grebe.errors import ConfigError
+from grebe.formats.base import Opener, Place, Select, Session, Source, Storage
 from grebe.model import Position, TableName
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def place_of(settings: Settings, catalog: Catalog) -> Place:
+    """A configured catalog as its format needs it."""
+    return Place(
+        catalog=catalog.name,
+        home=str(settings.home),
+        root=catalog.root,
+        uri=catalog.uri,
+        spark_catalog=catalog.spark_catalog,
+        type=catalog.type,
+        options=dict(catalog.options),
+        format_version=settings.storage.format_version,
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """Opens the tables of the configured catalogs."""
+    """Opens the tables of the configured catalogs; each call goes to the format of the name."""
 
     settings: Settings
 
-    def source(self, name: TableName, spark: Callable[[], SparkSession]) -> Source:
+    def relation(self, name: TableName) -> str:
+        """The table as it is now, as text for the engine that public names are read by."""
+        return self._opener(name).relation(name)
+
+    def source(self, name: TableName, spark: Session) -> Source:
         """The table as a source; Spark is asked for only when rows are read through it."""
-        return open_source(self.settings, name, spark)
+        return self._opener(name).source(name, spark)
 
     def storage(self, name: TableName, session: SparkSession) -> Storage:
         """The table as a view's storage, written through a session of its own."""
-        catalog = self._catalog(name)
-        from grebe.formats.iceberg.catalog import locator_of
-        from grebe.formats.iceberg.files import DriverFiles
-        from grebe.formats.iceberg.history import MetadataReader
-        from grebe.formats.iceberg.storage import IcebergStorage
+        return self._opener(name).storage(name, session)
 
-        locator = locator_of(catalog.name, iceberg_properties(catalog), lambda: session)
-        reader = MetadataReader(locator, DriverFiles(), name)
-        version = self.settings.storage.format_version
-        return IcebergStorage(session, name, reader, version)
-
-    def position(self, name: TableName) -> Position | None:
+    def position(self, name: TableName, spark: Session) -> Position | None:
         """The position of a storage table, without Spark where the catalog allows it; or None."""
-        catalog = self._catalog(name)
-        from grebe.formats.iceberg.catalog import locator_of
-        from grebe.formats.iceberg.files import DriverFiles
-        from grebe.formats.iceberg.history import Lineage, MetadataReader
-        from grebe.formats.iceberg.position import read_position
+        return self._opener(name).position(name, spark)
 
-        locator = locator_of(catalog.name, iceberg_properties(catalog))
-        reader = MetadataReader(locator, DriverFiles(), name)
-        try:
-            return read_position(Lineage(reader, reader.read()))
-        except UnknownTableError:
-            return None
+    def publish(self, name: TableName, session: SparkSession, select: Select) -> None:
+        """Make a public name show what a SELECT says, in one step."""
+        self._opener(name).publish(name, session, select)
 
-    def _catalog(self, name: TableName) -> Catalog:
+    def stage(self, name: TableName, rows: DataFrame) -> str:
+        """Keep rows where every session can read them; the SQL text to read them by."""
+        return self._opener(name).stage(name, rows)
+
+    def unstage(self, name: TableName, session: SparkSession) -> None:
+        """Remove what was staged under this name."""
+        self._opener(name).unstage(name, session)
+
+    def _opener(self, name: TableName) -> Opener:
         catalog = self.settings.catalog(name.catalog)
-        if catalog.format is not TableFormat.ICEBERG:
-            raise ConfigError(
-                f'tables of format "{catalog.format}" cannot be read yet',
-                detail=f'catalog "{catalog.name}"',
-            )
-        return catalog
+        place = place_of(self.settings, catalog)
+        match catalog.format:
+            case TableFormat.ICEBERG:
+                from grebe.formats.iceberg.opening import IcebergTables
+
+                return IcebergTables(place)
+        raise ConfigError(
+            f'tables of format "{catalog.format}" cannot be read yet',
+            detail=f'catalog "{catalog.name}"',
+        )

@@ -11,13 +11,13 @@ from grebe.compiler.emit import Leaf, emit
 from grebe.compiler.facts import noise
 from grebe.compiler.nodes import At, Scan
 from grebe.compiler.pin import pinned
-from grebe.engine.public import public_sql
+from grebe.engine.public import cast_outputs, public_sql
 from grebe.engine.tables import Tables
 from grebe.engine.views import View
 from grebe.errors import CheckFailedError, InternalError
 from grebe.formats.base import WEIGHT
 from grebe.formats.identity import consolidate_frame, quoted
-from grebe.model import SourcePoint, TableName
+from grebe.model import Position, SourcePoint, TableName
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -45,11 +45,11 @@ def verify(view: View, tables: Tables, spark: SparkSession) -> Report:
     Raises:
         CheckFailedError: they differ; the detail shows rows, or says why nothing can be checked.
     """
-    position = tables.position(view.storage_name)
+    position = tables.position(view.storage_name, lambda: spark)
     if position is None or position.frontier is None:
         raise CheckFailedError(f'view "{view.name}" was never refreshed', code="never-refreshed")
     expected = _query(view, tables, spark, position.frontier.by_source)
-    found = spark.sql(public_sql(view))
+    found = _stored(view, tables, spark, position)
     missing, surplus = _difference(expected, found)
     if not _only_rounding(missing, surplus, noisy_columns(view)):
         shown = [f"missing {row}" for row in missing[:_SHOWN]]
@@ -127,8 +127,14 @@ def _query(
         return quoted(names[leaf.table])
 
     body = emit(pinned(view.plan.definition, At.NEW), "spark", name_of)
-    items = ", ".join(
-        f"CAST({quoted(own)} AS {kind}) AS {quoted(name)}"
-        for (own, _), (name, kind) in zip(view.plan.outputs, view.columns, strict=True)
-    )
-    return spark.sql(f"SELECT {items} FROM (\n{body}\n) AS query")
+    return spark.sql(f"SELECT {cast_outputs(view)} FROM (\n{body}\n) AS query")
+
+
+def _stored(view: View, tables: Tables, spark: SparkSession, position: Position) -> DataFrame:
+    """What the public name shows, at the version that the frontier was read at."""
+    if position.version is None:
+        raise InternalError.broken("a frontier without a version")
+    source = tables.source(view.storage_name, lambda: spark)
+    columns = [column.id for column in source.schema_at(position.version).columns]
+    source.read_at(position.version, columns).createOrReplaceTempView("__grebe_verify_stored")
+    return spark.sql(public_sql(view, "__grebe_verify_stored"))

@@ -7,8 +7,8 @@ test. Versions are opaque: only the format that made one may look inside.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
@@ -19,7 +19,30 @@ from grebe.model import Frontier, Position, Reason, RunId, Schema, TableName, Ve
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A catalog as its format needs it: where the tables are, and who else knows them."""
+
+    catalog: str
+    """The first part of its tables' names."""
+    home: str
+    """The project's own folder: what a format has to remember between runs lies below it."""
+    root: str | None = None
+    uri: str | None = None
+    spark_catalog: str | None = None
+    """The name of a catalog that Spark already has."""
+    type: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    format_version: int = 3
+    """The version of the format that storage tables are made with, where it has versions."""
+
+    @property
+    def spark_name(self) -> str:
+        """The name under which Spark knows this catalog."""
+        return self.spark_catalog or self.catalog
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,3 +265,36 @@ class Storage(Protocol):
 
     def abandon(self, run_id: RunId) -> None:
         """Remove what an unpublished run left behind; never a file of a published one."""
+
+
+Session = Callable[[], "SparkSession"]
+"""Gives the session when it is needed: Spark is not started before."""
+
+
+class Opener(Protocol):
+    """Opens the tables of one catalog. Every format has one, made from a `Place`."""
+
+    def relation(self, name: TableName) -> str:
+        """The table as it is now, as text for the engine that public names are read by."""
+
+    def source(self, name: TableName, spark: Session) -> Source:
+        """The table as a source; nothing is read yet."""
+
+    def storage(self, name: TableName, session: SparkSession) -> Storage:
+        """The table as a view's storage, written through a session of its own."""
+
+    def position(self, name: TableName, spark: Session) -> Position | None:
+        """The position of a storage table, without Spark where that is possible; None: no table."""
+
+    def publish(self, name: TableName, session: SparkSession, select: Select) -> None:
+        """Make a public name show what ``select`` says, in one step."""
+
+    def stage(self, name: TableName, rows: DataFrame) -> str:
+        """Keep rows where every session and executor can read them; the SQL text to read them."""
+
+    def unstage(self, name: TableName, session: SparkSession) -> None:
+        """Remove what `stage` kept under this name; no harm if there is nothing."""
+
+
+Select = Callable[[str], str]
+"""The SELECT behind a public name, in the dialect asked for."""

@@ -1,0 +1,90 @@
+"""Opens Iceberg tables: which catalog finds them, who reads their files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from grebe.errors import UnknownTableError
+from grebe.formats.base import Place, Select, Session, Source, Storage
+from grebe.formats.iceberg.catalog import Locator, locator_of
+from grebe.formats.iceberg.files import DriverFiles, Files, SparkFiles, local_path
+from grebe.formats.iceberg.history import Lineage, MetadataReader
+from grebe.formats.iceberg.position import read_position
+from grebe.formats.iceberg.source import IcebergSource
+from grebe.formats.iceberg.storage import IcebergStorage
+from grebe.model import Position, TableName
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def catalog_properties(place: Place) -> dict[str, str]:
+    """What Iceberg has to know of a catalog of ours; of one that Spark already has, nothing."""
+    if place.spark_catalog:
+        return {}
+    known = {"type": place.type, "uri": place.uri, "warehouse": place.root}
+    # Views exist from this layout of the catalog's own tables on.
+    known["jdbc.schema-version"] = "V1" if place.type == "jdbc" else None
+    return {key: value for key, value in known.items() if value} | dict(place.options)
+
+
+@dataclass(frozen=True, slots=True)
+class IcebergTables:
+    """The tables of one Iceberg catalog."""
+
+    place: Place
+
+    def relation(self, name: TableName) -> str:
+        """The name that Spark knows the table by."""
+        return self._known(name).quoted()
+
+    def source(self, name: TableName, spark: Session) -> Source:
+        """The table as a source."""
+        known = self._known(name)
+        return IcebergSource(known, self._locator(spark), self._files(spark), spark=spark)
+
+    def storage(self, name: TableName, session: SparkSession) -> Storage:
+        """The table as a view's storage."""
+
+        def spark() -> SparkSession:
+            return session
+
+        known = self._known(name)
+        reader = MetadataReader(self._locator(spark), self._files(spark), known)
+        return IcebergStorage(session, known, reader, self.place.format_version)
+
+    def position(self, name: TableName, spark: Session) -> Position | None:
+        """The position of a storage table, from the catalog and its metadata files."""
+        reader = MetadataReader(self._locator(spark), self._files(spark), self._known(name))
+        try:
+            return read_position(Lineage(reader, reader.read()))
+        except UnknownTableError:
+            return None
+
+    def publish(self, name: TableName, session: SparkSession, select: Select) -> None:
+        """An Iceberg view, replaced in one step."""
+        view = self._known(name).quoted()
+        session.sql(f"CREATE OR REPLACE VIEW {view} AS {select('spark')}").collect()
+
+    def stage(self, name: TableName, rows: DataFrame) -> str:
+        """A table of its own."""
+        table = self._known(name).quoted()
+        rows.writeTo(table).using("iceberg").create()
+        return table
+
+    def unstage(self, name: TableName, session: SparkSession) -> None:
+        """Drop the table and its files."""
+        session.sql(f"DROP TABLE IF EXISTS {self._known(name).quoted()} PURGE").collect()
+
+    def _known(self, name: TableName) -> TableName:
+        """Spark knows the catalog by its own name, and only Spark is asked by it."""
+        return replace(name, catalog=self.place.spark_name)
+
+    def _locator(self, spark: Session) -> Locator:
+        return locator_of(self.place.spark_name, catalog_properties(self.place), spark)
+
+    def _files(self, spark: Session) -> Files:
+        """The driver reads this machine's disk itself; elsewhere only Spark has the credentials."""
+        root = self.place.root
+        return DriverFiles() if root and local_path(root) else SparkFiles(spark)
