@@ -9,3 +9,9 @@ SELECT x + INTERVAL 1 DAY AS y FROM (SELECT NULL AS x, a AS g FROM r UNION ALL S
 SELECT x, SUM(g) AS m FROM (SELECT NULL AS x, a AS g FROM r UNION ALL SELECT d AS x, c AS g FROM t) AS u GROUP BY x;
 SELECT g, MAX(x + INTERVAL 1 DAY) AS m FROM (SELECT NULL AS x, a AS g FROM r UNION ALL SELECT d AS x, c AS g FROM t) AS u GROUP BY g;
 SELECT g, RANK() OVER (PARTITION BY x ORDER BY g) AS m FROM (SELECT a AS x, b AS g FROM r UNION ALL SELECT y AS x, c AS g FROM s) AS u
+;
+-- a condition over float sums of several parts of a join: TPC-DS 4 was full for it
+WITH v AS (SELECT a, b, SUM(f / 3) AS t FROM r GROUP BY a, b)
+SELECT one.a, one.t FROM v AS one, v AS two WHERE one.a = two.a AND one.b = 1 AND two.b = 2 AND one.t > two.t;
+WITH v AS (SELECT a, SUM(f / 3) AS t FROM r GROUP BY a UNION ALL SELECT c, SUM(z / 3) FROM t GROUP BY c)
+SELECT one.a FROM v AS one JOIN v AS two ON one.a = two.a AND one.t / 2 < two.t JOIN s ON s.a = two.a

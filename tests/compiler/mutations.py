@@ -40,6 +40,22 @@ def _apply(what: str, module: str, before: str, after: str, *trees: str) -> Muta
 
 EQUALS = '__import__("grebe.compiler.scalar", fromlist=["equals"]).equals'
 
+INSERTED = """__import__("grebe.compiler.nodes", fromlist=["Filter"]).Filter(
+    of.change(node.input),
+    __import__("grebe.compiler.scalar", fromlist=["build"]).build('"__grebe_weight" > 0'),
+)"""
+
+ABOVE_HAVING = """__import__("grebe.compiler.delta.restrict", fromlist=["x"]).restrict_columns(
+    of.change(node.input),
+    __import__("grebe.compiler.delta.weights", fromlist=["x"]).keys_of(
+        __import__("grebe.compiler.delta.weights", fromlist=["x"]).plus(
+            Filter(of.new(node.input), node.predicate)
+        ),
+        node.input.keys,
+    ),
+    node.input.keys,
+)"""
+
 MUTATIONS: Final = (
     # inner joins
     _delta("the old version where the new one belongs", "join",
@@ -95,6 +111,9 @@ MUTATIONS: Final = (
            'taken = build("-:w", w=weight)', 'taken = build(":w", w=weight)', "distinct"),
     _delta("a branch dropped", "union",
            "for branch in node.branches)", "for branch in node.branches[:1])", "union all"),
+    _apply("a branch that forgets the type of the whole", "coercion",
+           "return own is not None and not types.equal(own, kind)", "return False",
+           "union all/coerced"),
     # aggregates below the root
     _delta("empty groups shown", "aggregate",
            'alive = build(":n > 0"', 'alive = build(":n IS NOT NULL"', "aggregate/linear"),
@@ -114,9 +133,19 @@ MUTATIONS: Final = (
     # affected keys
     _delta("the old rows of touched keys not taken away", "partition",
            "minus(replace(node, input=old))", "minus(replace(node, input=new))", "window/rank"),
-    _delta("keys of inserted rows only", "partition",
+    _delta("keys of the rows that are there now", "partition",
            "keys = keys_of(of.change(node.input), names)",
            "keys = keys_of(plus(new), names)", "window/rank", "aggregate/extrema"),
+    _delta("keys of inserted rows only", "partition",
+           "keys = keys_of(of.change(node.input), names)",
+           f"keys = keys_of({INSERTED}, names)", "window/rank"),
+    _delta("keys of inserted rows only, of groups", "aggregate",
+           "rows = restrict_columns(rows, keys_of(delta, node.keys), node.keys)",
+           "delta = Filter(delta, build(':w > 0', w=column(WEIGHT)));"
+           " rows = restrict_columns(rows, keys_of(delta, node.keys), node.keys)",
+           "aggregate/linear"),
+    _delta("keys taken above HAVING", "selection",
+           "below = of.change(node.input)", f"below = {ABOVE_HAVING}", "aggregate/filter above"),
     _delta("a deletion weighed as an insertion", "weights",
            "return weighted(node, node.columns, number(-1))",
            "return weighted(node, node.columns, number(1))", "top-k/per group"),

@@ -19,7 +19,7 @@ from grebe.compiler.reasons import ReasonCode
 
 SCALE = 0.01
 SOME = range(4, 100, 9)
-MAY_BE_FULL = {ReasonCode.WINDOW_WITHOUT_PARTITION, ReasonCode.ORDER_DEPENDENT_VALUE}
+MAY_BE_FULL = {ReasonCode.WINDOW_WITHOUT_PARTITION}
 
 
 @pytest.fixture(scope="module")

@@ -81,6 +81,10 @@ def _noise(node: Node, types: Types, memo: dict[str, Noise]) -> Noise:
         case Filter():
             decided = bool(node.predicate.columns & given.columns)
             return replace(given, rows=given.rows or decided)
+        case InnerJoin():
+            # A condition of an inner join is a filter over all pairs.
+            decided = any(item.columns & given.columns for item in node.on)
+            return replace(given, rows=given.rows or decided)
         case Aggregate():
             return _aggregate(node, given, types)
         case Window():
@@ -114,8 +118,6 @@ def _deciding_noise(node: Node, given: Noise, below: Sequence[Noise]) -> Noise:
 def _deciding(node: Node) -> frozenset[str]:
     """The columns by which an operator decides what belongs together."""
     match node:
-        case InnerJoin():
-            return frozenset().union(*(item.columns for item in node.on))
         case OuterJoin() | SemiJoin() | MarkJoin():
             return node.on.columns
         case Distinct():

@@ -14,7 +14,7 @@ from typing import Final
 
 from grebe.compiler.coercion import coerced
 from grebe.compiler.delta import Rules, rules
-from grebe.compiler.delta.restrict import across_columns
+from grebe.compiler.delta.restrict import across_columns, equal_columns
 from grebe.compiler.delta.touch import Untouchable
 from grebe.compiler.facts import is_monotone, noise, read_whole
 from grebe.compiler.lower import Lowered
@@ -172,8 +172,12 @@ def _scopes(core: Node, types: Types) -> Iterator[tuple[tuple[str, ...], Node]]:
 
 
 def _noisy_keys(core: Node, types: Types) -> list[tuple[str, ...]]:
-    """Keys of noisy operators, also as the columns of a preserved side that equal them."""
+    """Keys of noisy operators, also as the columns of a preserved side that equal them.
+
+    Last, what inner joins equate: a key that all their parts share.
+    """
     found: list[tuple[str, ...]] = []
+    shared: list[tuple[str, ...]] = []
     equal: dict[str, str] = {}
     for node in walk(core):
         keys = node.keys if isinstance(node, Aggregate) else ()
@@ -182,8 +186,11 @@ def _noisy_keys(core: Node, types: Types) -> list[tuple[str, ...]]:
             found += [keys, *((key,) for key in keys)]
         if isinstance(node, OuterJoin):
             equal.update(across_columns(node.on, node.right.columns))
+        if isinstance(node, InnerJoin):
+            groups = dict.fromkeys(equal_columns(node.on).values())
+            shared += [(name,) for group in groups for name in sorted(group)]
     moved = [tuple(equal.get(key, key) for key in keys) for keys in found]
-    return [*found, *moved]
+    return [*found, *moved, *shared]
 
 
 def exposed(node: Node, names: Sequence[str]) -> Node | None:

@@ -24,7 +24,7 @@ from grebe.compiler.nodes import (
     Unnest,
     Window,
 )
-from grebe.compiler.scalar import Scalar, build, column
+from grebe.compiler.scalar import NULL, Scalar, build, column
 
 
 def scan(table: str, mark: str | None = None) -> Scan:
@@ -124,6 +124,13 @@ SETS: Final = {
     "union all": UnionAll((PAIR_R, PAIR_S), ("u", "v")),
     "union all/three": UnionAll((PAIR_R, PAIR_S, PAIR_T), ("u", "v")),
     "union all/same": UnionAll((PAIR_R, PAIR_R), ("u", "v")),
+    "union all/coerced": Project(
+        UnionAll(
+            (only(R, "r_a", "r_b"), Project(S, (("s_t", sql("CAST(s_c AS TEXT)")), ("s_n", NULL)))),
+            ("u", "v"),
+        ),
+        (("size", sql("LENGTH(u)")), ("v", column("v"))),
+    ),
     **{f"set/{kind}": SetOperation(kind, PAIR_R, PAIR_S, ("u", "v")) for kind in SetKind},
     **{
         f"set/{kind}/nested": SetOperation(

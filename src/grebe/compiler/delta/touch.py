@@ -111,8 +111,13 @@ class Touch:
     def _through(
         self, parts: Sequence[Node], place: int, on: Sequence[Scalar], outputs: Outputs
     ) -> Node:
-        """Touched rows of one part; by equalities alone where they reach, else by a join."""
+        """Touched rows of one part; by equalities alone where they reach, else by a join.
+
+        A condition that reads a noisy value says nothing here: it may hold in one computation and
+        not in the next. Without it more keys are touched, never fewer.
+        """
         own = frozenset(parts[place].columns)
+        on = [item for item in on if not item.columns & self._noisy(parts)]
         direct = _carried(outputs, own, equal_columns(on))
         if direct is not None:
             return self.rows(parts[place], direct)
@@ -130,6 +135,9 @@ class Touch:
             for at in (self.of.new, self.of.old)
         ]
         return UnionAll(tuple(sides), tuple(name for name, _ in outputs))
+
+    def _noisy(self, parts: Sequence[Node]) -> frozenset[str]:
+        return frozenset().union(*(noise(part, self.of.types, self.memo).columns for part in parts))
 
 
 def _is_partitioned_by(node: Node, used: frozenset[str]) -> bool:
