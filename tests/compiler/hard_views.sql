@@ -15,3 +15,8 @@ WITH v AS (SELECT a, b, SUM(f / 3) AS t FROM r GROUP BY a, b)
 SELECT one.a, one.t FROM v AS one, v AS two WHERE one.a = two.a AND one.b = 1 AND two.b = 2 AND one.t > two.t;
 WITH v AS (SELECT a, SUM(f / 3) AS t FROM r GROUP BY a UNION ALL SELECT c, SUM(z / 3) FROM t GROUP BY c)
 SELECT one.a FROM v AS one JOIN v AS two ON one.a = two.a AND one.t / 2 < two.t JOIN s ON s.a = two.a
+;
+-- DuckDB 1.5 loses matches of an EXISTS with an equality and two comparisons
+SELECT q.n, MAX(q.v) AS m FROM (SELECT n, v, s FROM r UNPIVOT INCLUDE NULLS (v FOR n IN (x, b))) AS q
+WHERE q.s >= ANY (SELECT s FROM r AS i WHERE i.s <> q.n) GROUP BY q.n;
+SELECT r.a, EXISTS (SELECT 1 FROM s WHERE s.a = r.a AND s.c <> r.b AND COALESCE(s.c <= r.x, FALSE)) AS e FROM r

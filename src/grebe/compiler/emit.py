@@ -40,7 +40,7 @@ from grebe.compiler.nodes import (
     Verbatim,
     Window,
 )
-from grebe.compiler.scalar import TRUE, Scalar, all_of, never_null, true_only
+from grebe.compiler.scalar import TRUE, Scalar, all_of, conjuncts_of, never_null, true_only
 from grebe.errors import InternalError
 
 Leaf = Scan | Stored | Named | Verbatim
@@ -59,6 +59,8 @@ _OWN_FUNCTIONS: Final = {
     "__grebe_within": {"spark": "TRUE", "duckdb": "TRUE"},
     "__grebe_hash": {"spark": "XXHASH64({0})", "duckdb": "HASH({0})"},
 }
+
+_FEW: Final = 2
 
 _SET_WORDS: Final = {
     SetKind.UNION: "UNION",
@@ -235,11 +237,24 @@ class _Writer:
     def mark(self, node: MarkJoin) -> str:
         right = self.relation(node.right)
         known = true_only(node.on)
-        found = f"EXISTS (SELECT 1 FROM {right} WHERE {self.scalar(known or node.on)})"
+        found = f"EXISTS (SELECT 1 FROM {right} WHERE {self.test(known or node.on)})"
         value = found if known else self.three_valued(node, right, found)
         columns = self.list_of(node.left.columns)
         left = self.relation(node.left)
         return f"SELECT {columns}, {value} AS {self.quote(node.name)} FROM {left}"
+
+    def test(self, condition: Scalar) -> str:
+        """The condition inside EXISTS.
+
+        DuckDB 1.5 loses matches when an equality stands beside two comparisons there, so it gets
+        the comparisons as one.
+        """
+        parts = conjuncts_of(condition)
+        loose = [part for part in parts if not isinstance(part.ast, (exp.EQ, exp.NullSafeEQ))]
+        if self.dialect != "duckdb" or len(loose) < _FEW or len(loose) == len(parts):
+            return self.scalar(condition)
+        tight = [self.scalar(part) for part in parts if part not in loose]
+        return " AND ".join([*tight, f"COALESCE({self.scalar(all_of(loose))}, FALSE)"])
 
     def three_valued(self, node: MarkJoin, right: str, found: str) -> str:
         """Plain equalities stay outside IS NULL, where a hash join can use them."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from grebe.compiler.delta.calls import linear_calls
 from grebe.compiler.emit import Leaf, emit
 from grebe.compiler.nodes import (
     Aggregate,
@@ -30,7 +31,19 @@ from grebe.compiler.nodes import (
     Window,
     walk,
 )
-from grebe.compiler.plan import Append, Check, Compute, Merge, Overwrite, RefreshPlan, Step
+from grebe.compiler.plan import (
+    Append,
+    Check,
+    Compute,
+    Merge,
+    Overwrite,
+    RefreshPlan,
+    Step,
+    Strategy,
+)
+from grebe.compiler.strategy import strip
+from grebe.compiler.write import groups
+from grebe.model import Reason
 
 _RULES: Final[dict[type[Node], str]] = {
     Scan: "scan",
@@ -53,13 +66,18 @@ _RULES: Final[dict[type[Node], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """One operator of the definition: what it is, its law, and what the law needs."""
+    """One operator of the definition: what it is, its law, what the law needs, and how it is kept.
+
+    ``reasons`` says why this very operator keeps the view from being incremental.
+    """
 
     name: str
     detail: str
     rule: str
     law: str
     needs: str
+    kept: tuple[str, ...] = ()
+    reasons: tuple[Reason, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +101,7 @@ class Explanation:
     hidden: tuple[str, ...]
     operators: tuple[Operator, ...]
     steps: tuple[StepText, ...]
-    reasons: tuple[str, ...]
+    reasons: tuple[Reason, ...]
     notes: tuple[str, ...]
     public: str
 
@@ -103,13 +121,15 @@ class Explanation:
                     "rule": item.rule,
                     "law": item.law,
                     "needs": item.needs,
+                    "kept": list(item.kept),
+                    "reasons": [_reason(reason) for reason in item.reasons],
                 }
                 for item in self.operators
             ],
             "steps": [
                 {"kind": step.kind, "name": step.name, "sql": step.sql} for step in self.steps
             ],
-            "reasons": list(self.reasons),
+            "reasons": [_reason(reason) for reason in self.reasons],
             "notes": list(self.notes),
             "public": self.public,
         }
@@ -127,12 +147,24 @@ class Explanation:
             lines.append(f"  {item.name} {item.detail}".rstrip())
             lines.append(f"    rule {item.rule}: {item.law}")
             lines.append(f"    needs: {item.needs}")
+            lines += [f"    {line}" for line in item.kept]
+            lines += [f"    not incremental: {reason}" for reason in item.reasons]
         for number, step in enumerate(self.steps, 1):
             lines.append(f"step {number}: {step.kind} {step.name}".rstrip())
             lines += [f"    {line}" for line in step.sql.splitlines()]
         lines.append("readers see:")
         lines += [f"    {line}" for line in self.public.splitlines()]
         return "\n".join(lines)
+
+
+def _reason(reason: Reason) -> dict[str, object]:
+    """A reason as plain values; a place counts from 1."""
+    return {
+        "code": str(reason.code),
+        "message": reason.message,
+        "line": reason.where.line if reason.where else None,
+        "column": reason.where.column if reason.where else None,
+    }
 
 
 def explain(plan: RefreshPlan) -> Explanation:
@@ -144,9 +176,11 @@ def explain(plan: RefreshPlan) -> Explanation:
         tables=plan.tables,
         columns=tuple(public for _, public in plan.outputs),
         hidden=plan.shape.hidden,
-        operators=tuple(_operator(node) for node in walk(plan.definition) if type(node) in _RULES),
+        operators=tuple(
+            _operator(node, plan) for node in walk(plan.definition) if type(node) in _RULES
+        ),
         steps=tuple(_step(step, plan.dialect) for step in plan.steps or plan.full),
-        reasons=tuple(str(reason) for reason in plan.reasons),
+        reasons=plan.reasons,
         notes=plan.notes,
         public=emit(plan.public, plan.dialect, leaf_name),
     )
@@ -181,11 +215,39 @@ def _step(step: Step, dialect: str) -> StepText:
             return StepText("overwrite", "", sql)
 
 
-def _operator(node: Node) -> Operator:
+def _operator(node: Node, plan: RefreshPlan) -> Operator:
     rule = _RULES[type(node)]
     parts = _rule_text(rule)
+    where = getattr(node, "where", None)
     return Operator(
-        type(node).__name__, _detail(node), rule, parts.get("Law", ""), parts.get("Needs", "")
+        name=type(node).__name__,
+        detail=_detail(node),
+        rule=rule,
+        law=parts.get("Law", ""),
+        needs=parts.get("Needs", ""),
+        kept=_kept(node, plan) if isinstance(node, Aggregate) else (),
+        reasons=tuple(item for item in plan.reasons if where and item.where == where),
+    )
+
+
+def _kept(node: Aggregate, plan: RefreshPlan) -> tuple[str, ...]:
+    """How the calls of an aggregate are kept: at the root by stored state, below it without."""
+    if not plan.is_incremental:
+        return ()
+    stored = plan.strategy is Strategy.GROUPS and node == strip(plan.definition)[1]
+    if not stored:
+        linear = linear_calls(node, plan.types) is not None
+        how = "by the new rows and the change" if linear else "by the touched groups, read twice"
+        return (f"kept {how}",)
+    layout = groups.layout_of(node, plan.types)
+    ways = (
+        ("by stored counts and sums", [name for name, _ in layout.linear]),
+        ("by the stored extreme, read again when it goes", [name for name, _ in layout.extremes]),
+        ("by reading the touched groups again", [name for name, _ in layout.reread]),
+    )
+    texts = {name: call.text for name, call in node.calls}
+    return tuple(
+        f"kept {how}: {', '.join(texts[name] for name in names)}" for how, names in ways if names
     )
 
 
@@ -224,4 +286,10 @@ _DETAILS: Final[dict[type[Node], Callable[..., str]]] = {
     Aggregate: _aggregate_detail,
     Window: lambda node: f"partitioned by ({', '.join(node.partition)})",
     SetOperation: lambda node: str(node.kind),
+    MarkJoin: lambda node: f"{node.name} ON {node.on.text}",
+    Unnest: lambda node: node.collection.text,
+    TopK: lambda node: (
+        f"{node.limit} by ({', '.join(item.column for item in node.order)})"
+        f" in each ({', '.join(node.partition)})"
+    ),
 }

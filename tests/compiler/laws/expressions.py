@@ -233,6 +233,25 @@ def _filtered_case(rng: Random, scope: Scope) -> Shaped:
     return f"CAST({text} AS BIGINT)", "int"
 
 
+def _bits(rng: Random, scope: Scope) -> Shaped:
+    name = rng.choice(("BIT_AND", "BIT_OR", "BIT_XOR"))
+    return f"{name}({expression(rng, scope, 'int', 0)})@", "int"
+
+
+def _two_columns(rng: Random, scope: Scope) -> Shaped:
+    one, two = (expression(rng, scope, "int", 0) for _ in range(2))
+    if rng.random() < 0.5:
+        return f"ROUND({rng.choice(('COVAR_POP', 'COVAR_SAMP'))}({one}, {two})@, 6)", "flt"
+    # Among equal orders any row may win, so the value is its own order.
+    return f"{rng.choice(('MAX_BY', 'MIN_BY'))}({one}, {one} + 0)@", "int"
+
+
+def _collected(rng: Random, scope: Scope) -> Shaped:
+    one = expression(rng, scope, "int", 0)
+    distinct = "DISTINCT " if rng.random() < 0.3 else ""
+    return f"CAST(LIST({distinct}{one} ORDER BY {one})@ AS VARCHAR)", "str"
+
+
 _AGGREGATES: Final = (
     _count,
     _count,
@@ -248,6 +267,9 @@ _AGGREGATES: Final = (
     _joined_text,
     _median,
     _filtered_case,
+    _bits,
+    _two_columns,
+    _collected,
 )
 
 
@@ -277,7 +299,12 @@ def window_call(
         kind = "int" if name in {"RANK()", "DENSE_RANK()"} else "flt"
         return Typed(f"{name} OVER ({split} ORDER BY {loose})", kind)
     if form == 1 or total is None:
-        frames = (split, f"{split} ORDER BY {loose}")
+        frames = [split, f"{split} ORDER BY {loose}"]
+        numbers = of_kind(scope, "int")
+        if numbers:
+            ranged = rng.choice(("1 PRECEDING AND CURRENT ROW", "1 PRECEDING AND 1 FOLLOWING"))
+            by = f"{split} ORDER BY {rng.choice(numbers).text}"
+            frames.append(f"{by} RANGE BETWEEN {ranged}")
         return _framed(rng, scope, rng.choice(frames))
     if form == 2:
         return _offset_call(rng, scope, split, total)

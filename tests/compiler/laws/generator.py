@@ -25,6 +25,7 @@ from compiler.laws.expressions import (
     total_order,
     window_call,
 )
+from compiler.laws.from_items import SPECIAL, lateral
 
 _KIND_OF: Final = {
     "INTEGER": "int",
@@ -231,11 +232,13 @@ def grouped(
     keys = [key for key in keys if _reads(key, scope)] or [_any_column(w, scope)]
     calls = [aggregate(w.rng, scope) for _ in range(w.rng.randint(1, 3))]
     over = [_over_aggregate(w, call) for call in calls]
+    by = _group_clause(w, keys, fixed=kinds is not None)
+    if by.startswith(("ROLLUP", "CUBE", "GROUPING")) and w.chance(0.5):
+        over.append(_grouping_call(w, keys))
     items = [*keys, *over]
     if kinds is not None:
         items = [_fitted(w, [*keys, *over], kind) for kind in kinds]
     text, columns = _outputs(w, items)
-    by = _group_clause(w, keys, fixed=kinds is not None)
     having = f" HAVING {_having(w, scope)}" if w.chance(0.25) else ""
     return Relation(f"SELECT {text} {source} GROUP BY {by}{having}", columns)
 
@@ -258,6 +261,16 @@ def _fitted(w: Writer, items: list[Typed], kind: str) -> Typed:
     fitting = of_kind(items, kind)
     text = w.rng.choice(fitting).text if fitting else constant(w.rng, kind)
     return _exactly(text, kind)
+
+
+def _grouping_call(w: Writer, keys: list[Typed]) -> Typed:
+    """Which keys a row is not grouped by: one bit, or all of them."""
+    if w.chance(0.5):
+        w.mark("grouping()")
+        return Typed(f"CAST(GROUPING({w.rng.choice(keys).text}) AS BIGINT)", "int")
+    w.mark("grouping_id()")
+    listed = ", ".join(key.text for key in keys)
+    return Typed(f"CAST(GROUPING_ID({listed}) AS BIGINT)", "int")
 
 
 def _group_clause(w: Writer, keys: list[Typed], *, fixed: bool) -> str:
@@ -315,6 +328,10 @@ def from_clause(w: Writer, size: int) -> tuple[str, list[Typed]]:
     for _ in range(w.rng.choice((0, 0, 0, 1, 1, 1, 2) if size >= 1 else (0, 0, 1))):
         text, scope = _joined(w, text, scope, size - 1)
     text, scope = _unnested(w, text, scope)
+    if w.chance(0.06):
+        w.leaves += 1
+        more, columns = lateral(w.rng, TABLES, scope, w.alias("l"), w.mark)
+        text, scope = f"{text}{more}", [*scope, *columns]
     return f"FROM {text}", scope
 
 
@@ -334,6 +351,10 @@ def from_item(w: Writer, size: int) -> tuple[str, list[Typed]]:
         rows = "(1, 'a'), (2, 'b'), (2, NULL)"
         columns = (Typed("v", "int"), Typed("u", "str"))
         return f"(VALUES {rows}) AS {name}(v, u)", _qualified(name, columns)
+    if w.chance(0.1):
+        w.leaves += 2
+        text, columns = w.rng.choice(SPECIAL)(w.rng, TABLES, w.mark)
+        return f"{text} AS {name}", _qualified(name, columns)
     table = w.rng.choice(tuple(TABLES))
     w.leaves += 1
     return f"{table} AS {name}", _qualified(name, TABLES[table])

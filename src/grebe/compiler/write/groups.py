@@ -37,7 +37,17 @@ from grebe.compiler.nodes import (
     Values,
 )
 from grebe.compiler.plan import ACTION, COPIES, Check, Compute, Merge, Shape, Step
-from grebe.compiler.scalar import TRUE, Scalar, all_of, build, column, number, passed, same
+from grebe.compiler.scalar import (
+    TRUE,
+    Scalar,
+    all_of,
+    build,
+    column,
+    null_like,
+    number,
+    passed,
+    same,
+)
 from grebe.compiler.types import Types
 from grebe.compiler.write.rows import CHECKSUM, checksum
 
@@ -281,7 +291,7 @@ class _Touched:
             computed=checksum(self.layout.state),
         )
         extremes = [
-            (f"{name}__{when}", column(name) if when == "old" else _null_like(column(name)))
+            (f"{name}__{when}", column(name) if when == "old" else null_like(column(name)))
             for name, _ in self.layout.extremes
             for when in ("old", "in", "out")
         ]
@@ -295,7 +305,7 @@ class _Touched:
         extremes = [
             (
                 f"{name}__{when}",
-                _null_like(column(f"{name}__in")) if when == "old" else column(f"{name}__{when}"),
+                null_like(column(f"{name}__in")) if when == "old" else column(f"{name}__{when}"),
             )
             for name, _ in self.layout.extremes
             for when in ("old", "in", "out")
@@ -410,7 +420,3 @@ def _signed(argument: Scalar, kind: str) -> Scalar:
 
 def _sum(name: str, kind: str) -> Scalar:
     return build(f"CAST(SUM(:x) AS {kind})", x=column(name))
-
-
-def _null_like(item: Scalar) -> Scalar:
-    return build("CASE WHEN 1 = 0 THEN :x END", x=item)
