@@ -72,7 +72,7 @@ def test_generated_queries_go_on(long_run: LongRun) -> None:
         for place in range(PER_TEST):
             query = generate(QUERIES + seed * PER_TEST + place, size=3 + place % 2)
             done = check_query(
-                databases, query.sql, cases=CASES, cycles=CYCLES, alone=range(place, place + 5)
+                databases, query.sql, cases=CASES, cycles=CYCLES, alone=range(place, place + ALONE)
             )
             long_run.add(
                 queries=1, pairs=done.pairs, alone=done.alone, incremental=int(done.incremental)
