@@ -7,6 +7,7 @@ from grebe.errors import GrebeError, UnsupportedSQLError
 from grebe.model import Outcome, Policy, TableName, Window
 
 if TYPE_CHECKING:
+    from grebe.api import Project, View
     from grebe.compiler.program import (
         MaterializedView,
         Naming,
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     )
     from grebe.compiler.program import MaterializedView as IVMPlan
 
+    open = Project.open  # noqa: A001  grebe.open() is how it is read
+
 __all__ = [
     "GrebeError",
     "IVMPlan",
@@ -26,19 +29,28 @@ __all__ = [
     "Outcome",
     "PendingMaintenance",
     "Policy",
+    "Project",
     "SnapshotSafety",
     "TableName",
     "UnsupportedSQLError",
+    "View",
     "Window",
     "compile_ivm",
+    "open",
     "pending_maintenance_sql",
     "safe_to_expire_sql",
 ]
 
 
+_FACE = ("Project", "View", "open")
+
+
 def __getattr__(name: str) -> object:
-    """The compiler's part of the API, loaded when it is first used: parsers are slow to import."""
+    """The larger parts of the API, loaded when they are first used: parsers are slow to import."""
     if name not in __all__:
         raise AttributeError(f'module "grebe" has no attribute "{name}"')
+    if name in _FACE:
+        api = import_module("grebe.api")
+        return api.Project.open if name == "open" else getattr(api, name)
     exported = "MaterializedView" if name == "IVMPlan" else name
     return getattr(import_module("grebe.compiler.program"), exported)

@@ -18,7 +18,7 @@ from grebe.engine.tables import Tables
 from grebe.engine.verify import Report, verify
 from grebe.engine.views import Definition, View
 from grebe.errors import NotIncrementalError, UnknownTableError
-from grebe.model import Policy, TableName
+from grebe.model import Policy, RunId, TableName
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -95,14 +95,21 @@ class Engine:
         return view
 
     def refresh(
-        self, names: Sequence[str] | None = None, *, policy: Policy | None = None, jobs: int = 1
+        self,
+        names: Sequence[str] | None = None,
+        *,
+        policy: Policy | None = None,
+        jobs: int = 1,
+        run_id: RunId | None = None,
     ) -> list[RefreshResult]:
         """The results of refreshing some views, and the views they read, on one pin per source."""
         parents = {key: view.parents for key, view in self.views.items()}
         chosen = set(parents) if names is None else {str(self.named(name)) for name in names}
         wanted = with_parents(chosen, parents)
         views = {key: view for key, view in self.views.items() if key in wanted}
-        return Run(self.tables, lambda: self.spark, self.pool, views, policy, jobs).refresh()
+        run = Run(self.tables, lambda: self.spark, self.pool, views, policy, jobs)
+        run.run_id = run_id or run.run_id
+        return run.refresh()
 
     def verify(self, name: str) -> Report:
         """A report when the view equals its query at its frontier, else CheckFailedError."""

@@ -1,0 +1,248 @@
+"""From what is written to what runs: views are compiled, remembered, and refreshed by the engine."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from grebe.api.facts import Facts, SourceFacts
+from grebe.api.written import Written
+from grebe.engine.graph import levels, with_parents
+from grebe.engine.result import RefreshResult
+from grebe.errors import GrebeError, LeaseHeldError
+from grebe.model import Outcome, Policy, Reason, RunId
+from grebe.registry.records import Counts, RunRecord, ViewRecord
+from grebe.registry.turn import Turn
+
+if TYPE_CHECKING:
+    from grebe.compiler.statement import Statement
+    from grebe.engine.engine import Engine
+    from grebe.engine.views import Definition
+    from grebe.engine.views import View as Compiled
+    from grebe.registry import Registry
+
+Say = Callable[[str], None]
+
+
+class Builder:
+    """Compiles views into an engine and runs it, with the registry as the journal."""
+
+    def __init__(self, engine: Engine, registry: Registry, say: Say) -> None:
+        self.engine = engine
+        self.registry = registry
+        self.say = say
+        self._known: dict[str, tuple[object, Compiled]] = {}
+
+    def compile(self, view: Written) -> Compiled:
+        """A view compiled over its sources; its parents must have been added before."""
+        if view.error is not None:
+            raise view.error
+        self.say(f"compiling {view.name}")
+        try:
+            return self.engine.compile(definition_of(view))
+        except GrebeError as error:
+            raise view.statement.placed(error) from error
+
+    def add(self, view: Written) -> Compiled:
+        """A view that the engine knows from now on, and the registry too."""
+        above = [self.engine.views[name] for name in view.parents_among(self.engine.views)]
+        sign = (view.text, view.policy, view.lag, view.schedule, [id(parent) for parent in above])
+        known = self._known.get(view.key)
+        if known is not None and known[0] == sign:
+            self.engine.views[view.key] = known[1]
+            return known[1]
+        compiled = self.engine.add(self.compile(view))
+        self.registry.save_view(record_of(view, compiled))
+        self._known[view.key] = (sign, compiled)
+        return compiled
+
+    def forget(self, name: str) -> None:
+        """A view that is gone."""
+        self._known.pop(name, None)
+        self.engine.views.pop(name, None)
+
+    def added(
+        self, views: Mapping[str, Written], names: Iterable[str]
+    ) -> tuple[dict[str, Compiled], dict[str, GrebeError]]:
+        """These views and all that they read, parents first; and what failed, with the reason."""
+        parents = {name: view.parents_among(views) for name, view in views.items()}
+        wanted = with_parents(names, parents)
+        done: dict[str, Compiled] = {}
+        failed: dict[str, GrebeError] = {}
+        self.engine.views.clear()
+        for level in levels({name: parents[name] for name in wanted}):
+            for name in level:
+                if any(parent in failed for parent in parents[name]):
+                    continue
+                try:
+                    done[name] = self.add(views[name])
+                except GrebeError as error:
+                    failed[name] = error
+        return done, failed
+
+    def refresh(
+        self,
+        views: Mapping[str, Written],
+        names: Iterable[str],
+        run_id: RunId,
+        *,
+        policy: Policy | None = None,
+        jobs: int = 1,
+    ) -> list[RefreshResult]:
+        """The results of refreshing views and all that they read, parents before children."""
+        begun = time.monotonic()
+        done, failed = self.added(views, names)
+        parents = {name: view.parents_among(views) for name, view in views.items()}
+        wanted = [name for level in levels(parents) for name in level]
+        wanted = [name for name in wanted if name in with_parents(names, parents)]
+        results: dict[str, RefreshResult] = {}
+        with Turn(self.registry, wanted, run_id) as turn:
+            for name, error in failed.items():
+                results[name] = failure(views[name], run_id, error, time.monotonic() - begun)
+            for name, holder in turn.held.items():
+                results.setdefault(name, failure(views[name], run_id, _busy(name, holder)))
+            able = [name for name in done if not _blocked(name, parents, results)]
+            self._run(able, run_id, policy, jobs, results)
+            for name in wanted:
+                if name not in results:
+                    results[name] = skipped(views[name], run_id, parents[name], results)
+                turn.finish(run_record(run_id, results[name]))
+        return [results[name] for name in wanted]
+
+    def _run(
+        self,
+        names: Sequence[str],
+        run_id: RunId,
+        policy: Policy | None,
+        jobs: int,
+        results: dict[str, RefreshResult],
+    ) -> None:
+        self.engine.views = {
+            name: view for name, view in self.engine.views.items() if name in names
+        }
+        if names:
+            self.say(f"refreshing {len(names)} views")
+            for result in self.engine.refresh(policy=policy, jobs=jobs, run_id=run_id):
+                results[str(result.view)] = result
+
+
+def definition_of(view: Written) -> Definition:
+    """What the engine needs of a written view."""
+    from grebe.engine.views import Definition
+
+    statement = view.statement
+    known = view.facts.settings if view.facts and not view.has_changed else ()
+    return Definition(
+        view.name,
+        query_of(statement),
+        view.policy,
+        settings=known,
+        properties=_properties(view),
+        partitioned_by=statement.partitioned_by,
+    )
+
+
+def query_of(statement: Statement) -> str:
+    """The query, with the column names that the statement lists."""
+    if not statement.columns:
+        return statement.query
+    names = ", ".join(f"`{name.replace('`', '``')}`" for name in statement.columns)
+    return f"SELECT * FROM (\n{statement.query}\n) AS __grebe_named ({names})"
+
+
+def _properties(view: Written) -> tuple[tuple[str, str], ...]:
+    """What the storage table keeps, so that a lost registry can be written again."""
+    own = {"grebe.definition": view.text, "grebe.lag": view.lag, "grebe.schedule": view.schedule}
+    own |= {"grebe.file": view.file, "comment": view.statement.comment}
+    kept = {key: value for key, value in own.items() if value}
+    return tuple(sorted({**dict(view.statement.properties), **kept}.items()))
+
+
+def record_of(view: Written, compiled: Compiled) -> ViewRecord:
+    """What the registry keeps of a compiled view."""
+    from grebe.compiler.explain import explain
+
+    facts = Facts(
+        key=view.digest,
+        file=view.file,
+        parents=compiled.parents,
+        sources=tuple(
+            SourceFacts(name, tuple(column.id for column in used))
+            for name, used in compiled.sources
+        ),
+        columns=compiled.columns,
+        reasons=tuple((reason.code, reason.message) for reason in compiled.plan.reasons),
+        strategy=compiled.plan.strategy,
+        tags=view.tags,
+        explanation=json.dumps(explain(compiled.plan).to_dict()),
+        storage=compiled.storage_name,
+        settings=compiled.definition.settings,
+    )
+    return ViewRecord(
+        name=view.key,
+        definition=view.text,
+        policy=view.policy,
+        lag=view.lag,
+        schedule=view.schedule,
+        properties=view.statement.properties,
+        fingerprint=compiled.plan.fingerprint,
+        storage=str(compiled.storage_name),
+        compiled=facts.to_json(),
+    )
+
+
+def failure(view: Written, run_id: RunId, error: GrebeError, seconds: float = 0.0) -> RefreshResult:
+    """The result of a refresh that did not happen."""
+    reason = Reason(error.code, error.explain())
+    return RefreshResult(view.name, Outcome.FAILED, run_id, seconds, (reason,), error=error)
+
+
+def skipped(
+    view: Written, run_id: RunId, parents: Sequence[str], results: Mapping[str, RefreshResult]
+) -> RefreshResult:
+    """The result of a view whose parents failed."""
+    bad = [name for name in parents if name not in results or _failed(results[name])]
+    reason = Reason("upstream-failed", f"not refreshed, because {', '.join(bad)} failed")
+    return RefreshResult(view.name, Outcome.FAILED, run_id, 0.0, (reason,))
+
+
+def _failed(result: RefreshResult) -> bool:
+    return result.outcome is Outcome.FAILED
+
+
+def _blocked(
+    name: str, parents: Mapping[str, Sequence[str]], results: Mapping[str, RefreshResult]
+) -> bool:
+    """True when the view, or one that it reads, has failed already."""
+    return any(above in results for above in with_parents([name], parents))
+
+
+def _busy(name: str, holder: str) -> LeaseHeldError:
+    return LeaseHeldError(
+        f'view "{name}" is being refreshed already',
+        detail=f"by {holder}",
+        hint="wait for it to end; a program that died is taken over after a minute",
+    )
+
+
+def run_record(run_id: RunId, result: RefreshResult) -> RunRecord:
+    """A result as the journal keeps it."""
+    return RunRecord(
+        run_id=run_id,
+        view=str(result.view),
+        outcome=result.outcome,
+        reasons=tuple(replace(reason, where=None) for reason in result.reasons),
+        counts=Counts(result.rows_in, result.rows_out),
+        seconds=result.seconds,
+        frontier_json=result.frontier.to_json() if result.frontier else None,
+        error=_error_text(result),
+    )
+
+
+def _error_text(result: RefreshResult) -> str | None:
+    if isinstance(result.error, GrebeError):
+        return result.error.explain()
+    return str(result.error) if result.error else None

@@ -1,0 +1,338 @@
+"""Creating, altering, dropping and vacuuming views: checked as a whole before anything is done."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from grebe.api.upkeep import Vacuumed, bound_of, expire_statement, storages_of
+from grebe.api.written import Written, digest_of, read_text
+from grebe.config import TableFormat
+from grebe.engine.graph import descendants, levels
+from grebe.errors import ConfigError, DefinitionError, LeaseHeldError, StepFailedError
+from grebe.model import Policy, TableName
+from grebe.registry.records import ViewRecord
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from grebe.api.project import Project
+
+Definition = str | Path | Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a caller said of a view, not checked yet."""
+
+    name: str | None
+    definition: Definition | None
+    policy: Policy | str | None = None
+    lag: str | None = None
+    schedule: str | None = None
+
+
+def policy_given(policy: Policy | str | None) -> Policy | None:
+    """The policy that a caller means."""
+    from grebe.compiler.statement import policy_of
+
+    return policy if policy is None or isinstance(policy, Policy) else policy_of(policy)
+
+
+def text_of(definition: Definition) -> str:
+    """The text of a definition, wherever it is written."""
+    if isinstance(definition, Mapping):
+        try:
+            return json.dumps(definition, ensure_ascii=False)
+        except (TypeError, ValueError) as error:
+            raise DefinitionError("the definition is not plain data", detail=str(error)) from error
+    if isinstance(definition, Path):
+        try:
+            return definition.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise DefinitionError(f"{definition} cannot be read", detail=str(error)) from error
+    if isinstance(definition, str):
+        return definition
+    raise DefinitionError(
+        f"a definition is SQL text, a path or a mapping, not {type(definition).__name__}",
+        hint=_dataframe_hint(definition),
+    )
+
+
+def text_from(function: Callable[[], object]) -> str:
+    """The SQL that a decorated function returns."""
+    made = function()
+    if isinstance(made, str):
+        return made
+    raise DefinitionError(
+        f'function "{function.__name__}" returns {type(made).__name__}, not SQL',
+        detail="what a DataFrame computes cannot be compiled exactly from Python",
+        hint=_dataframe_hint(made),
+        code="not-sql",
+    )
+
+
+def _dataframe_hint(_: object) -> str:
+    return 'return the query as text: return "SELECT …"'
+
+
+def new_view(project: Project, given: Given, *, replaces: bool) -> Written:
+    """A view that is not saved yet, its name and settings checked.
+
+    Raises:
+        DefinitionError: it says nothing, or the name is taken.
+    """
+    if given.definition is None:
+        raise DefinitionError("a view needs a definition")
+    text = text_of(given.definition)
+    statement = read_text(text, None, project.settings)
+    parts = given.name or statement.name
+    if parts is None:
+        raise DefinitionError("the view has no name", hint="give one, or CREATE MATERIALIZED VIEW")
+    name = project.settings.resolve(parts)
+    views = project.written()
+    known = views.get(str(name))
+    if known is not None and not (replaces or statement.replaces):
+        raise DefinitionError(
+            f'view "{name}" exists already',
+            detail=f"defined in {known.file}" if known.file else None,
+            hint="alter or drop it, or create it with replace",
+            code="view-exists",
+        )
+    if known is not None and known.file:
+        raise _in_file(known)
+    policy = policy_given(given.policy) or statement.policy or Policy.AUTO
+    record = ViewRecord(
+        str(name),
+        text,
+        policy=policy,
+        lag=checked(given.lag, statement.lag, "lag"),
+        schedule=checked(given.schedule, statement.schedule, "schedule"),
+        compiled=known.record.compiled if known and known.record else None,
+        fingerprint=known.record.fingerprint if known and known.record else None,
+    )
+    return Unsaved(name, text, project.settings, record=record)
+
+
+class Unsaved(Written):
+    """A view whose record says more than its text: settings given by the caller."""
+
+    @property
+    def is_as_recorded(self) -> bool:
+        """True: the record was just made of the text."""
+        return True
+
+    @property
+    def digest(self) -> str:
+        """Always of the text as it is."""
+        return digest_of(self.statement)
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """Of the text: the record has none yet."""
+        return self.statement.tags
+
+    def parents_among(self, names: Mapping[str, Any]) -> tuple[str, ...]:
+        """Of the text: the record has none yet."""
+        return tuple(name for name in self.tables if name in names)
+
+
+def checked(given: str | None, default: str | None, what: str) -> str | None:
+    """A lag or a schedule that means something; an empty text means none."""
+    from grebe.compiler.schedule import checked_lag, schedule
+
+    if given is None:
+        return default
+    if not given.strip():
+        return None
+    if what == "lag":
+        return checked_lag(given)
+    schedule(given)
+    return given
+
+
+def unsaved(project: Project, what: str | Path) -> Written:
+    """A text or a file that is no view yet."""
+    path = Path(what) if isinstance(what, Path) or str(what).endswith((".sql", ".json")) else None
+    text = text_of(path or str(what))
+    statement = read_text(text, str(path) if path else None, project.settings)
+    name = project.settings.resolve(statement.name or (path.stem if path else "query",))
+    return Written(name, text, project.settings, str(path) if path else None)
+
+
+def alter(
+    project: Project, view: Written, given: Given, properties: Mapping[str, str]
+) -> TableName:
+    """New settings, and perhaps a new text, in the registry and in the storage table."""
+    if view.file:
+        raise _in_file(view)
+    record = view.record or ViewRecord(view.key, view.text)
+    policy = policy_given(given.policy) or Policy(record.policy)
+    merged = {**dict(record.properties), **_free(properties)}
+    new = replace(
+        record,
+        policy=policy,
+        lag=checked(given.lag, record.lag, "lag"),
+        schedule=checked(given.schedule, record.schedule, "schedule"),
+        properties=tuple(sorted(merged.items())),
+    )
+    if given.definition is not None:
+        text = text_of(given.definition)
+        project.builder.added(project.written(), ())
+        candidate = Unsaved(view.name, text, project.settings, record=replace(new, definition=text))
+        project.builder.added(project.written(), candidate.parents_among(project.written()))
+        project.builder.compile(candidate)
+        new = replace(new, definition=text)
+    elif policy is not record.policy and policy in (Policy.STRICT, Policy.INCREMENTAL):
+        _refuse_impossible(view, policy)
+    project.registry.save_view(new)
+    _keep_in_storage(project, view, new)
+    return view.name
+
+
+def _refuse_impossible(view: Written, policy: Policy) -> None:
+    if view.facts and view.facts.reasons:
+        raise DefinitionError(
+            f'view "{view.name}" cannot have the policy "{policy}"',
+            detail="; ".join(f"{message}  [{code}]" for code, message in view.facts.reasons),
+            hint='keep "auto", which refreshes it in full and says why',
+            code="not-incremental",
+        )
+
+
+def _free(properties: Mapping[str, str]) -> dict[str, str]:
+    for key, value in properties.items():
+        if key.startswith("grebe.") or not isinstance(value, str):
+            raise DefinitionError(
+                f'property "{key}" is not one that can be set',
+                hint="policy, lag and schedule are arguments of their own; values are texts",
+            )
+    return dict(properties)
+
+
+def _keep_in_storage(project: Project, view: Written, record: ViewRecord) -> None:
+    """A lost registry is written again from the storage table, so it has to know too."""
+    if view.facts is None or view.facts.storage is None or not _is_spark_table(project, view):
+        return
+    if project.tables.position(view.facts.storage, lambda: project.spark) is None:
+        return
+    kept = {
+        "grebe.policy": record.policy,
+        "grebe.lag": record.lag or "",
+        "grebe.schedule": record.schedule or "",
+        **dict(record.properties),
+    }
+    items = ", ".join(f"{_text(key)} = {_text(value)}" for key, value in sorted(kept.items()))
+    run(project.spark, f"ALTER TABLE {view.facts.storage.quoted()} SET TBLPROPERTIES ({items})")
+
+
+def drop(project: Project, view: Written, *, cascade: bool) -> tuple[TableName, ...]:
+    """Views removed, children before parents."""
+    views = project.written()
+    parents = {name: item.parents_among(views) for name, item in views.items()}
+    below = descendants(view.key, parents)
+    if below and not cascade:
+        raise DefinitionError(
+            f'view "{view.name}" is read by other views',
+            detail=f"by {', '.join(sorted(below))}",
+            hint="drop them first, or drop with cascade",
+            code="has-dependents",
+        )
+    order = [name for level in levels(parents) for name in level]
+    gone = [name for name in reversed(order) if name in below or name == view.key]
+    with _leased(project, gone):
+        for name in gone:
+            _remove(project, views[name])
+    return tuple(views[name].name for name in gone)
+
+
+def _remove(project: Project, view: Written) -> None:
+    if view.facts and view.facts.storage and _is_spark_table(project, view):
+        spark = project.spark
+        schema = view.name.quoted().rpartition(".")[0]
+        run(spark, f"DROP VIEW IF EXISTS {view.name.quoted()}")
+        listed = [row["tableName"] for row in spark.sql(f"SHOW TABLES IN {schema}").collect()]
+        for storage in storages_of(view.name, listed):
+            run(spark, f"DROP TABLE IF EXISTS {storage.quoted()} PURGE")
+    if view.record is not None:
+        project.registry.drop_view(view.key)
+    project.builder.forget(view.key)
+
+
+class _leased:  # noqa: N801  it is used like a function
+    """The right to write views, while they are removed."""
+
+    def __init__(self, project: Project, names: Sequence[str]) -> None:
+        self.project = project
+        self.names = names
+
+    def __enter__(self) -> None:
+        from grebe.registry.turn import SECONDS, owner_of
+
+        self.leases = []
+        for name in self.names:
+            lease = self.project.registry.acquire(name, owner_of("drop"), SECONDS)
+            if lease is None:
+                self.__exit__()
+                raise LeaseHeldError(
+                    f'view "{name}" is being refreshed', hint="wait for it to end, then try again"
+                )
+            self.leases.append(lease)
+
+    def __exit__(self, *_: object) -> None:
+        for lease in self.leases:
+            self.project.registry.release(lease)
+
+
+def vacuum(project: Project, view: Written, retention: str, *, force: bool) -> Vacuumed:
+    """Versions older than the retention removed, within what children still need."""
+    from grebe.compiler.schedule import duration
+
+    is_nothing = retention.strip().lower() in ("0", "0d", "0 days")
+    length = timedelta(0) if is_nothing else duration(retention)
+    if view.facts is None or view.facts.storage is None:
+        raise DefinitionError(f'view "{view.name}" was never refreshed', code="never-refreshed")
+    wanted = datetime.now(UTC) - length
+    storage = view.facts.storage
+    until, holding = bound_of(storage, project.written(), project.look(), wanted, force=force)
+    catalog = project.settings.catalog(storage.catalog)
+    statement = expire_statement(catalog, storage, until)
+    if catalog.format is not TableFormat.ICEBERG or statement is None:
+        raise ConfigError(f'tables of format "{catalog.format}" cannot be vacuumed by grebe yet')
+    with _leased(project, [view.key]):
+        run(project.spark, statement)
+    return Vacuumed(view.name, until, holding)
+
+
+def _is_spark_table(project: Project, view: Written) -> bool:
+    form = project.settings.catalog(view.name.catalog).format
+    if form is TableFormat.ICEBERG:
+        return True
+    raise ConfigError(f'views in catalogs of format "{form}" cannot be changed by grebe yet')
+
+
+def run(spark: SparkSession, statement: str) -> None:
+    """One statement; what Spark says against it is told in one line."""
+    try:
+        spark.sql(statement).collect()
+    except Exception as error:
+        detail = str(error).split("\n", maxsplit=1)[0]
+        raise StepFailedError("a statement failed", detail=f"{statement}: {detail}") from error
+
+
+def _in_file(view: Written) -> DefinitionError:
+    return DefinitionError(
+        f'view "{view.name}" is defined in a file',
+        detail=str(view.file),
+        hint="edit the file; the next refresh follows it",
+        code="view-in-file",
+    )
+
+
+def _text(value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"

@@ -1,0 +1,119 @@
+"""An explanation with what a plan alone cannot know: whether the sources are ready for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from grebe.errors import GrebeError
+from grebe.model import Policy, TableName, Version, Window
+
+if TYPE_CHECKING:
+    from grebe.api.standing import Look
+    from grebe.api.written import Written
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """Whether a source can give exact changes, and what to do when it cannot."""
+
+    source: str
+    ready: bool
+    says: str
+    fix: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return {"source": self.source, "ready": self.ready, "says": self.says, "fix": self.fix}
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """Can it be incremental, by which rules, why not; and are its sources ready."""
+
+    view: TableName
+    policy: Policy
+    document: Mapping[str, Any]
+    sources: tuple[Readiness, ...]
+
+    @property
+    def incremental(self) -> bool:
+        """True when the view can be maintained from changes."""
+        return bool(self.document["incremental"])
+
+    @property
+    def reasons(self) -> Sequence[str]:
+        """Why it cannot."""
+        return tuple(self.document["reasons"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        ready = [item.to_dict() for item in self.sources]
+        return {"view": str(self.view), "policy": self.policy, **self.document, "sources": ready}
+
+    def text(self, *, sql: bool = False) -> str:
+        """The explanation for a person; with the SQL of every step if asked for."""
+        known = self.document
+        kept = f"incremental, by {known['strategy']}" if self.incremental else "full refresh only"
+        lines = [f"{self.view}: {kept}  (policy {self.policy}, {known['fingerprint'][:8]})"]
+        lines += [f"  because: {reason}" for reason in known["reasons"]]
+        lines += [f"  note:    {note}" for note in known["notes"]]
+        if not self.incremental and self.policy is Policy.AUTO:
+            lines.append("  so:      every refresh recomputes it, and says this reason")
+        lines.append("sources")
+        for item in self.sources:
+            lines.append(f"  {'ready' if item.ready else 'NOT READY'}  {item.source}: {item.says}")
+            if item.fix:
+                lines.append(f"         fix: {item.fix}")
+        lines.append("operators")
+        for item in known["operators"]:
+            lines.append(f"  {item['name']} {item['detail']}".rstrip())
+            lines.append(f"    rule {item['rule']}: {item['law']}")
+        if known["hidden"]:
+            lines.append(f"state    {', '.join(known['hidden'])}")
+        if sql:
+            for number, step in enumerate(known["steps"], 1):
+                lines.append(f"step {number}: {step['kind']} {step['name']}".rstrip())
+                lines += [f"    {line}" for line in step["sql"].splitlines()]
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+def readiness(view: Written, tables: Sequence[str], look: Look) -> tuple[Readiness, ...]:
+    """Whether the sources can give exact changes from where the view stands."""
+    points = {}
+    if view.facts and view.facts.storage:
+        position = look.position(view.facts.storage)
+        points = position.frontier.by_source if position and position.frontier else {}
+    used = {str(item.name): item.columns for item in view.facts.sources} if view.facts else {}
+    found = []
+    for table in tables:
+        point = points.get(table)
+        found.append(_one(view, table, point.version if point else None, used.get(table, ()), look))
+    return tuple(found)
+
+
+def _one(
+    view: Written, table: str, after: Version | None, columns: Sequence[int], look: Look
+) -> Readiness:
+    name = view.settings.resolve(table.split("."))
+    catalog = view.settings.catalog(name.catalog)
+    try:
+        head = look.head(name)
+        source = look.tables.source(name, look.session)
+        reason = None
+        if after is not None and after != head.version:
+            reason = source.unreadable(Window(after, head.version), columns)
+    except GrebeError as error:
+        return Readiness(table, False, error.message, error.hint or error.detail)
+    if reason is not None:
+        fix = "refresh it once in full: grebe refresh --full-refresh"
+        return Readiness(table, False, f"{reason.message}  [{reason.code}]", fix)
+    since = head.committed_at.strftime("%Y-%m-%d %H:%M:%S") if head.committed_at else "?"
+    way = "any two versions compare" if source.capabilities.any_two_versions else "a change feed"
+    return Readiness(
+        table, True, f"{catalog.format}, version {head.version} of {since}; changes: {way}"
+    )

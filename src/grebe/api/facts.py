@@ -1,0 +1,70 @@
+"""What is remembered of a compiled view, so that nothing has to be compiled to see nothing moved."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from grebe.model import TableName
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFacts:
+    """A table that a view reads, by the ids of the columns it uses."""
+
+    name: TableName
+    columns: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """A compiled view in a few plain values."""
+
+    key: str
+    """A digest of the normalised text: another one means another definition."""
+    file: str | None = None
+    parents: tuple[str, ...] = ()
+    sources: tuple[SourceFacts, ...] = ()
+    columns: tuple[tuple[str, str], ...] = ()
+    reasons: tuple[tuple[str, str], ...] = ()
+    """Why the view can only be refreshed in full: codes and messages."""
+    strategy: str = ""
+    tags: tuple[str, ...] = ()
+    explanation: str = ""
+    """JSON of the explanation, so that explain needs no Spark either."""
+    storage: TableName | None = None
+    settings: tuple[tuple[str, str], ...] = ()
+    """What the session said when the view was made, where it changes what the query means."""
+
+    def to_json(self) -> str:
+        """The facts as text."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+    @staticmethod
+    def from_json(text: str | None) -> Facts | None:
+        """The facts that `to_json` wrote; None for anything else, which then is compiled anew."""
+        try:
+            return _read(json.loads(text or ""))
+        except (ValueError, KeyError, TypeError):
+            return None
+
+
+def _read(document: dict[str, Any]) -> Facts:
+    storage = document["storage"]
+    return Facts(
+        key=document["key"],
+        file=document["file"],
+        parents=tuple(document["parents"]),
+        sources=tuple(
+            SourceFacts(TableName(**item["name"]), tuple(item["columns"]))
+            for item in document["sources"]
+        ),
+        columns=tuple((name, kind) for name, kind in document["columns"]),
+        reasons=tuple((code, message) for code, message in document["reasons"]),
+        strategy=document["strategy"],
+        tags=tuple(document["tags"]),
+        explanation=document["explanation"],
+        storage=TableName(**storage) if storage else None,
+        settings=tuple((key, value) for key, value in document["settings"]),
+    )

@@ -1,0 +1,518 @@
+"""A project: a folder with grebe.toml and views, and everything that can be done with them."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from grebe.api import changes, reading
+from grebe.api.dag import Dag
+from grebe.api.explained import Explained, Readiness, readiness
+from grebe.api.planning import Plan, Plans, planned
+from grebe.api.recovery import Recovered, recover
+from grebe.api.results import Results
+from grebe.api.seeds import plant
+from grebe.api.selection import select
+from grebe.api.standing import Look, Standing, standings
+from grebe.api.upkeep import Retention, Vacuumed, retention
+from grebe.api.view import Runs, Status, Statuses, View
+from grebe.api.written import Written, all_written
+from grebe.config import Settings, load
+from grebe.engine.graph import levels, with_parents
+from grebe.engine.result import RefreshResult
+from grebe.engine.tables import Tables
+from grebe.errors import GrebeError, UnknownTableError
+from grebe.model import Outcome, Policy, Reason, RunId, State, TableName
+from grebe.registry.records import RunRecord, ViewRecord
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from grebe.api.builder import Builder
+    from grebe.engine.engine import Engine
+    from grebe.engine.verify import Report
+    from grebe.registry import Registry
+
+Say = Callable[[str], None]
+Definition = str | Path | Mapping[str, Any]
+
+
+class Project:
+    """The views of one folder. Spark starts when something has to be compiled, read or written."""
+
+    def __init__(
+        self, settings: Settings, spark: SparkSession | None = None, say: Say | None = None
+    ) -> None:
+        self.settings = settings
+        self.say: Say = say or (lambda _: None)
+        self._given = spark
+        self._closing = ExitStack()
+
+    @classmethod
+    def open(
+        cls, folder: str | Path = ".", *, spark: SparkSession | None = None, say: Say | None = None
+    ) -> Project:
+        """The project in a folder: its grebe.toml, or an embedded default.
+
+        Args:
+            folder: the project's folder, or the path of its TOML file.
+            spark: a session of yours to work beside, classic or Connect.
+            say: is told what is happening now.
+        """
+        return cls(load(folder), spark, say)
+
+    def close(self) -> None:
+        """Give the registry's connections back; Spark goes on, it may be somebody else's too."""
+        self._closing.close()
+
+    def __enter__(self) -> Project:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f'<project "{self.settings.folder}">'
+
+    # --- what it stands on ----------------------------------------------------------------------
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session in use, started at first use."""
+        return self.engine.spark
+
+    @cached_property
+    def tables(self) -> Tables:
+        """The tables of the configured catalogs."""
+        return Tables(self.settings)
+
+    @cached_property
+    def engine(self) -> Engine:
+        """What compiles and runs."""
+        from grebe.engine.engine import Engine
+
+        engine = Engine(self.settings, self._given)
+        if self._given is None:
+            self.say("starting Spark")
+        return engine
+
+    @cached_property
+    def registry(self) -> Registry:
+        """The journal of views, runs and leases."""
+        from grebe.registry import Registry
+
+        opened = Registry.open(self.settings.registry_url)
+        self._closing.callback(opened.close)
+        return opened
+
+    @cached_property
+    def builder(self) -> Builder:
+        """What makes views from texts."""
+        from grebe.api.builder import Builder
+
+        return Builder(self.engine, self.registry, self.say)
+
+    def look(self) -> Look:
+        """One look at the tables as they are now."""
+        return Look(self.tables, lambda: self.spark)
+
+    # --- views ----------------------------------------------------------------------------------
+
+    def written(self) -> dict[str, Written]:
+        """Every view as it is written now, by full name."""
+        return all_written(self.settings, self._records())
+
+    def _records(self) -> list[ViewRecord]:
+        """What the registry knows; a project that never ran has none, and looking makes none."""
+        url = self.settings.registry_url
+        if url.startswith("sqlite:///") and not Path(url.removeprefix("sqlite:///")).exists():
+            return []
+        return self.registry.views()
+
+    def views(self, selection: str | None = None) -> list[View]:
+        """The views of the project, by name."""
+        names = self._selected(self.written(), selection)
+        return [View(self, written.name) for written in names.values()]
+
+    def view(self, name: str) -> View:
+        """The view of that name.
+
+        Raises:
+            UnknownTableError: there is none; the hint names the closest.
+        """
+        return View(self, self._named(name).name)
+
+    __getitem__ = view
+
+    def _named(self, name: str | TableName) -> Written:
+        views = self.written()
+        full = str(name if isinstance(name, TableName) else self.settings.resolve(name))
+        if full not in views:
+            raise UnknownTableError(
+                f'view "{full}" does not exist',
+                hint=UnknownTableError.named(full, list(views)).hint or "see `grebe status`",
+                code="unknown-view",
+            )
+        return views[full]
+
+    def _selected(self, views: Mapping[str, Written], text: str | None) -> dict[str, Written]:
+        defaults = self.settings.defaults
+        if text in views:
+            return {str(text): views[str(text)]}
+        names = select(
+            text,
+            {name: view.parents_among(views) for name, view in views.items()},
+            {name: () if view.error else view.tags for name, view in views.items()},
+            (defaults.catalog, defaults.schema),
+        )
+        return {name: view for name, view in views.items() if name in names}
+
+    def create_view(  # noqa: PLR0913  every option of a view, by name
+        self,
+        name: str | None,
+        definition: Definition,
+        *,
+        policy: Policy | str | None = None,
+        lag: str | None = None,
+        schedule: str | None = None,
+        build: bool = True,
+        replace: bool = False,
+    ) -> View:
+        """A view from SQL, from a file, or from a declarative definition; filled unless told not to.
+
+        Args:
+            name: its name; may be left out when the definition says it.
+            definition: a SELECT, a CREATE MATERIALIZED VIEW, the path of a file with one, or a
+                mapping with `$from`.
+            policy: what a refresh may do: auto, incremental, strict or full.
+            lag: how old its data may be, such as "10 minutes".
+            schedule: EVERY 1 HOUR, or CRON '0 2 * * *'.
+            build: fill it now.
+            replace: put it in the place of a view of that name.
+
+        Raises:
+            DefinitionError: the definition means nothing, or the name is taken.
+        """
+        given = changes.Given(name, definition, policy, lag, schedule)
+        written = changes.new_view(self, given, replaces=replace)
+        views = {**self.written(), written.key: written}
+        levels({key: item.parents_among(views) for key, item in views.items()})
+        _, failed = self.builder.added(views, written.parents_among(views))
+        if failed:
+            raise next(iter(failed.values()))
+        self.builder.add(written)
+        view = View(self, written.name)
+        if build:
+            view.refresh()
+        return view
+
+    def define_view(self, definition: Mapping[str, Any], *, build: bool = False) -> View:
+        """A view from a declarative definition; its name is its `$type`."""
+        return self.create_view(None, definition, build=build)
+
+    def materialized_view(
+        self,
+        function: Callable[[], object] | None = None,
+        *,
+        name: str | None = None,
+        refresh_policy: Policy | str | None = None,
+        lag: str | None = None,
+        schedule: str | None = None,
+    ) -> Any:  # noqa: ANN401  a decorator with or without arguments
+        """Decorates a function that returns the view's SQL; its name is the view's.
+
+        Raises:
+            DefinitionError: the function gives something else, e.g. a DataFrame.
+        """
+
+        def define(made_by: Callable[[], object]) -> View:
+            text = changes.text_from(made_by)
+            return self.create_view(
+                name or made_by.__name__,
+                text,
+                policy=refresh_policy,
+                lag=lag,
+                schedule=schedule,
+                build=False,
+                replace=True,
+            )
+
+        return define if function is None else define(function)
+
+    # --- looking --------------------------------------------------------------------------------
+
+    def status(self, selection: str | None = None) -> Statuses:
+        """Where the chosen views stand; needs no Spark where the catalogs can be read without."""
+        views = self.written()
+        chosen = self._selected(views, selection)
+        stands = standings(views, self.look())
+        latest = self._latest()
+        return Statuses(
+            self._status(view, stands[name], latest.get(name)) for name, view in chosen.items()
+        )
+
+    def _latest(self) -> dict[str, RunRecord]:
+        return self.registry.latest() if self._records() else {}
+
+    def _status(self, view: Written, stand: Standing, last: RunRecord | None) -> Status:
+        broken = view.error is not None
+        schedule = None if broken else view.schedule
+        return Status(
+            name=view.name,
+            state=stand.state,
+            policy=Policy.AUTO if broken else view.policy,
+            lag=None if broken else view.lag,
+            schedule=schedule,
+            standing=stand,
+            last=last,
+            data_time=stand.data_time,
+            next_time=next_time(schedule, last),
+            file=view.file,
+            error=stand.error,
+        )
+
+    def history(self, selection: str | None = None, *, limit: int | None = 50) -> Runs:
+        """Runs of the chosen views, newest first."""
+        if not self._records():
+            return Runs()
+        if selection is None:
+            return Runs(self.registry.runs(limit=limit))
+        views = self.written()
+        chosen = self._selected(views, selection)
+        if len(chosen) == 1:
+            return Runs(self.registry.runs(next(iter(chosen)), limit))
+        runs = [run for run in self.registry.runs(limit=None) if run.view in chosen]
+        return Runs(runs[:limit])
+
+    def dag(self, selection: str | None = None) -> Dag:
+        """The graph of the chosen views; needs no Spark.
+
+        Raises:
+            CycleError: views read each other in a circle.
+        """
+        views = self.written()
+        chosen = self._selected(views, selection)
+        parents = {name: view.parents_among(views) for name, view in chosen.items()}
+        levels({name: view.parents_among(views) for name, view in views.items()})
+        sources = {
+            name: [table for table in view.tables if table not in views]
+            for name, view in chosen.items()
+            if view.error is None
+        }
+        stands = standings(views, self.look())
+        inside = {name: [p for p in above if p in chosen] for name, above in parents.items()}
+        return Dag(inside, sources, {name: str(stands[name].state) for name in chosen})
+
+    def explain(self, what: str | Path) -> Explained:
+        """Whether and how a view is maintained incrementally, and why.
+
+        Args:
+            what: a view's name, SQL that exists nowhere yet, or a file with it.
+        """
+        views = self.written()
+        try:
+            known = views.get(str(what)) or views.get(str(self.settings.resolve(str(what))))
+        except GrebeError:
+            known = None
+        if known is None:
+            known = changes.unsaved(self, what)
+        if known.error:
+            raise known.error
+        if known.is_as_recorded and known.facts:
+            document = json.loads(known.facts.explanation)
+        else:
+            document = self._explained(known, views)
+        ready = self._readiness(known, views)
+        return Explained(known.name, known.policy, document, ready)
+
+    def _explained(self, view: Written, views: Mapping[str, Written]) -> dict[str, Any]:
+        from grebe.compiler.explain import explain
+
+        self.builder.added(views, view.parents_among(views))
+        return explain(self.builder.compile(view).plan).to_dict()
+
+    def _readiness(self, view: Written, views: Mapping[str, Written]) -> tuple[Readiness, ...]:
+        return readiness(view, [t for t in view.tables if t not in views], self.look())
+
+    def plan(
+        self,
+        selection: str | None = None,
+        *,
+        full: bool = False,
+        policy: Policy | str | None = None,
+    ) -> Plans:
+        """What a refresh of the chosen views would do now; nothing is written."""
+        views = self.written()
+        names = list(self._selected(views, selection))
+        parents = {name: view.parents_among(views) for name, view in views.items()}
+        wanted = with_parents(names, parents)
+        chosen = Policy.FULL if full else changes.policy_given(policy)
+        plans: dict[str, Plan] = {}
+        self.engine.views.clear()
+        for level in levels({name: parents[name] for name in wanted}):
+            for name in level:
+                plans[name] = self._plan(views[name], plans, chosen)
+        return Plans(plans.values())
+
+    def _plan(self, view: Written, before: Mapping[str, Plan], policy: Policy | None) -> Plan:
+        above = [before[name] for name in view.parents_among(before)]
+        if any(plan.outcome is Outcome.FAILED for plan in above):
+            reason = Reason("upstream-failed", "a view that it reads fails")
+            return Plan(view.name, Outcome.FAILED, (reason,))
+        if any(str(plan.view) not in self.engine.views for plan in above):
+            reason = Reason("first-refresh", "the view holds no rows yet")
+            return Plan(view.name, Outcome.FULL, (reason,))
+        try:
+            compiled = self.builder.compile(view)
+            plan = planned(self.engine, compiled, before, policy)
+        except GrebeError as error:
+            reason = Reason(error.code, error.explain())
+            return Plan(view.name, Outcome.FAILED, (reason,), error=error)
+        if self.tables.position(compiled.storage_name, lambda: self.spark) is not None:
+            self.engine.views[view.key] = compiled
+        return plan
+
+    # --- doing ----------------------------------------------------------------------------------
+
+    def refresh(
+        self,
+        selection: str | None = None,
+        *,
+        full: bool = False,
+        policy: Policy | str | None = None,
+        jobs: int = 1,
+    ) -> Results:
+        """Refresh the chosen views and what they read, on one pin per source.
+
+        A view that fails holds back only what reads it; look at `Results.failed`. When no source
+        moved, nothing is written to any table, and Spark is not started.
+        """
+        run_id = RunId(uuid.uuid4().hex[:12])
+        begun = time.monotonic()
+        views = self.written()
+        names = list(self._selected(views, selection))
+        chosen = Policy.FULL if full else changes.policy_given(policy)
+        parents = {name: view.parents_among(views) for name, view in views.items()}
+        levels(parents)
+        wanted = with_parents(names, parents)
+        if chosen is not Policy.FULL and wanted:
+            fresh = self._all_fresh(views, wanted, run_id, begun)
+            if fresh is not None:
+                return fresh
+        if not wanted:
+            return Results()
+        plant(self)
+        return Results(self.builder.refresh(views, names, run_id, policy=chosen, jobs=jobs))
+
+    def _all_fresh(
+        self, views: Mapping[str, Written], wanted: set[str], run_id: RunId, begun: float
+    ) -> Results | None:
+        """The results when nothing is to be done for any view, else None."""
+        stands = standings({name: views[name] for name in sorted(wanted)}, self.look())
+        if any(stand.state is not State.FRESH for stand in stands.values()):
+            return None
+        if any(views[name].policy is Policy.FULL for name in wanted):
+            return None
+        parents = {name: views[name].parents_among(views) for name in wanted}
+        results = Results()
+        for level in levels(parents):
+            for name in level:
+                position = stands[name].position
+                results.append(
+                    RefreshResult(
+                        views[name].name,
+                        Outcome.NO_OP,
+                        run_id,
+                        time.monotonic() - begun,
+                        frontier=position.frontier if position else None,
+                        version=position.version if position else None,
+                    )
+                )
+        return results
+
+    def verify(self, selection: str | None = None) -> list[Report]:
+        """Reports that the chosen views equal their queries at their frontiers.
+
+        Raises:
+            CheckFailedError: the first that does not, with the rows that differ.
+        """
+        chosen = self._selected(self.written(), selection)
+        return [self.verify_one(view.name) for view in chosen.values()]
+
+    def verify_one(self, name: TableName) -> Report:
+        """The report of one view."""
+        compiled = reading.compiled(self, self._named(name))
+        self.say(f"verifying {name}")
+        return self.engine.verify(compiled.name.quoted())
+
+    def read(
+        self, name: TableName | str, *, as_of: str | int | datetime | None = None
+    ) -> DataFrame:
+        """The rows that a view shows, now or as of a version or a time of the view itself."""
+        return reading.read(self, self._named(name), as_of)
+
+    def sql(self, text: str) -> DataFrame:
+        """A query or statement in the project's session."""
+        return self.spark.sql(text)
+
+    def retention(self) -> Retention:
+        """The oldest version of each source that any view needs, and how to expire the others."""
+        catalogs = {catalog.name: catalog for catalog in self.settings.catalogs}
+        return retention(self.written(), self.look(), catalogs)
+
+    # --- changing -------------------------------------------------------------------------------
+
+    def alter(
+        self,
+        name: TableName | str,
+        *,
+        policy: Policy | str | None = None,
+        lag: str | None = None,
+        schedule: str | None = None,
+        properties: Mapping[str, str] | None = None,
+        sql: str | None = None,
+    ) -> View:
+        """Change a view's settings without a rebuild; another query makes it invalid until rebuilt.
+
+        An empty text takes a lag or a schedule away.
+        """
+        given = changes.Given(None, sql, policy, lag, schedule)
+        return View(self, changes.alter(self, self._named(name), given, dict(properties or {})))
+
+    def drop(self, name: TableName | str, *, cascade: bool = False) -> tuple[TableName, ...]:
+        """Remove a view, its rows and its record; with `cascade` also the views that read it.
+
+        Raises:
+            DefinitionError: other views read it.
+            LeaseHeldError: it is being refreshed.
+        """
+        return changes.drop(self, self._named(name), cascade=cascade)
+
+    def vacuum(
+        self, name: TableName | str, *, retention: str = "7 days", force: bool = False
+    ) -> Vacuumed:
+        """Remove old versions of a view, but none that another view still needs unless forced."""
+        return changes.vacuum(self, self._named(name), retention, force=force)
+
+    def recover(self) -> Recovered:
+        """Settle what died, and write the registry again from the tables where it is lost."""
+        return recover(self)
+
+
+def next_time(schedule: str | None, last: RunRecord | None) -> datetime | None:
+    """When a view is due by its schedule."""
+    if schedule is None:
+        return None
+    from grebe.compiler.schedule import schedule as read
+
+    now = datetime.now(UTC)
+    since = last.begun_at if last and last.begun_at else now
+    due = read(schedule).after(since)
+    return max(due, now - timedelta(0)) if due else None

@@ -1,0 +1,166 @@
+"""After a crash or a lost registry: what happened is read from the tables, and written down again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from grebe.api.shown import Shown
+from grebe.config import Catalog, TableFormat
+from grebe.errors import GrebeError
+from grebe.model import Outcome, Position, Reason, RunId, TableName
+from grebe.registry.records import RunRecord, ViewRecord
+
+if TYPE_CHECKING:
+    from grebe.api.project import Project
+
+ORPHANS_AFTER = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered(Shown):
+    """What was found and settled."""
+
+    runs: tuple[str, ...] = ()
+    """Runs that had died: each with what became of it."""
+    views: tuple[str, ...] = ()
+    """Views whose record was written again."""
+    orphans: tuple[str, ...] = ()
+    """What unfinished runs had left behind, removed."""
+    problems: tuple[str, ...] = ()
+
+    def rows(self) -> tuple[Sequence[str], list[Sequence[object]]]:
+        """One line per thing."""
+        found: list[Sequence[object]] = []
+        for what, items in self.to_dict().items():
+            found += [(what, item) for item in items]
+        return ("what", "which"), found or [("nothing", "had to be recovered")]
+
+    def to_dict(self) -> dict[str, list[str]]:
+        """Plain values, ready for JSON."""
+        return {
+            "runs": list(self.runs),
+            "views": list(self.views),
+            "orphans": list(self.orphans),
+            "problems": list(self.problems),
+        }
+
+
+def recover(project: Project) -> Recovered:
+    """Settle dead runs, write lost records again, remove what unfinished runs left behind.
+
+    Doing it twice does nothing more; a run that lives, by its lease, is left alone.
+    """
+    views, problems = _lost_views(project)
+    runs = tuple(_settled(project))
+    orphans, more = _orphans(project)
+    return Recovered(runs, views, orphans, (*problems, *more))
+
+
+def _settled(project: Project) -> Iterator[str]:
+    views = project.written()
+    look = project.look()
+    for run in project.registry.unfinished():
+        if project.registry.holder(run.view) is not None:
+            continue
+        facts = views[run.view].facts if run.view in views else None
+        position = look.position(facts.storage) if facts and facts.storage else None
+        landed = _landed(run, position)
+        project.registry.finish(_ended(project, run, position if landed else None))
+        yield f"{run.run_id} of {run.view}: {'had published' if landed else 'had not published'}"
+
+
+def _landed(run: RunRecord, position: Position | None) -> bool:
+    if position is None or position.frontier is None:
+        return False
+    return str(position.frontier.run_id).partition("_")[0] == run.run_id
+
+
+def _ended(project: Project, run: RunRecord, position: Position | None) -> RunRecord:
+    if position is None or position.frontier is None:
+        reason = Reason("abandoned", "the program ended before it published anything")
+        return replace(run, outcome=Outcome.FAILED, reasons=(reason,))
+    earlier = [item for item in project.registry.runs(run.view) if item.is_over]
+    outcome = Outcome.INCREMENTAL if earlier else Outcome.FULL
+    reason = Reason("recovered", "the program ended after it had published, before it said so")
+    return replace(
+        run, outcome=outcome, reasons=(reason,), frontier_json=position.frontier.to_json()
+    )
+
+
+def _lost_views(project: Project) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Views that have a storage table but no record: written again from its properties."""
+    known = {record.name for record in project.registry.views()}
+    problems: list[str] = []
+    newest: dict[str, tuple[datetime, Mapping[str, str]]] = {}
+    for catalog in project.settings.catalogs:
+        if catalog.format is not TableFormat.ICEBERG:
+            continue
+        for table in _storages(project, catalog):
+            try:
+                properties = _properties(project, table)
+                head = project.tables.source(table, lambda: project.spark).head()
+            except GrebeError as error:
+                problems.append(f"{table}: {error}")
+                continue
+            name = properties.get("grebe.view")
+            moment = head.committed_at or datetime.min.replace(tzinfo=UTC)
+            if name and name not in known and moment >= newest.get(name, (moment, {}))[0]:
+                newest[name] = (moment, properties)
+    for name, (_, found) in sorted(newest.items()):
+        project.registry.save_view(_record(name, found))
+    # Compiled again, so that the records say all that they said before.
+    _, failed = project.builder.added(project.written(), newest)
+    problems += [f"{name}: {error}" for name, error in failed.items()]
+    return tuple(sorted(newest)), tuple(problems)
+
+
+def _record(name: str, properties: Mapping[str, str]) -> ViewRecord:
+    return ViewRecord(
+        name,
+        properties.get("grebe.definition") or properties["grebe.sql"],
+        policy=properties.get("grebe.policy", "auto"),
+        lag=properties.get("grebe.lag") or None,
+        schedule=properties.get("grebe.schedule") or None,
+        fingerprint=properties.get("grebe.fingerprint"),
+    )
+
+
+def _storages(project: Project, catalog: Catalog) -> Iterator[TableName]:
+    spark = project.spark
+    own = f"`{catalog.spark_name}`"
+    for row in spark.sql(f"SHOW NAMESPACES IN {own}").collect():
+        schema = str(row[0])
+        quoted = TableName(catalog.spark_name, schema, "x").quoted().rpartition(".")[0]
+        for table in spark.sql(f"SHOW TABLES IN {quoted}").collect():
+            name = str(table["tableName"])
+            if name.startswith("__grebe_") and not name.startswith("__grebe_stage_"):
+                yield TableName(catalog.name, schema.replace("`", ""), name)
+
+
+def _properties(project: Project, table: TableName) -> dict[str, str]:
+    rows = project.spark.sql(f"SHOW TBLPROPERTIES {table.quoted()}").collect()
+    return {str(row[0]): str(row[1]) for row in rows}
+
+
+def _orphans(project: Project) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    removed: list[str] = []
+    problems: list[str] = []
+    for name, view in project.written().items():
+        if view.facts is None or view.facts.storage is None:
+            continue
+        if project.registry.holder(name) is not None:
+            continue
+        try:
+            if project.tables.position(view.facts.storage, lambda: project.spark) is None:
+                continue
+            storage = project.tables.storage(view.facts.storage, project.spark)
+            for orphan in storage.orphans():
+                if datetime.now(UTC) - orphan.since >= ORPHANS_AFTER:
+                    storage.abandon(RunId(orphan.run_id))
+                    removed.append(f"{orphan.run_id} of {name}")
+        except GrebeError as error:
+            problems.append(f"{name}: {error}")
+    return tuple(removed), tuple(problems)

@@ -1,0 +1,60 @@
+"""The results of a refresh, as one table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from grebe.api.shown import Shown
+from grebe.api.view import error_to_dict
+from grebe.engine.result import RefreshResult
+from grebe.model import Outcome
+
+
+class Results(list[RefreshResult], Shown):
+    """What every view of a run did, parents before children."""
+
+    @property
+    def failed(self) -> list[RefreshResult]:
+        """The views that failed."""
+        return [item for item in self if item.outcome is Outcome.FAILED]
+
+    def rows(self) -> tuple[Sequence[str], list[Sequence[object]]]:
+        """One line per view."""
+        headings = ("view", "outcome", "reason", "rows in", "rows out", "took")
+        return headings, [
+            (
+                item.view,
+                item.outcome,
+                ", ".join(reason.code for reason in item.reasons),
+                f"{item.rows_in:,}",
+                f"{item.rows_out:,}",
+                f"{item.seconds:.1f} s",
+            )
+            for item in self
+        ]
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """Plain values, ready for JSON."""
+        return [result_to_dict(item) for item in self]
+
+    __str__ = Shown.__str__
+    __repr__ = Shown.__str__
+
+
+def result_to_dict(item: RefreshResult) -> dict[str, Any]:
+    """One result as plain values."""
+    return {
+        "view": str(item.view),
+        "outcome": str(item.outcome),
+        "run_id": item.run_id,
+        "seconds": round(item.seconds, 3),
+        "rows_in": item.rows_in,
+        "rows_out": item.rows_out,
+        "version": item.version,
+        "reasons": [
+            {"code": reason.code, "message": reason.message, "numbers": dict(reason.numbers)}
+            for reason in item.reasons
+        ],
+        "error": error_to_dict(item.error) if item.error else None,
+    }

@@ -1,0 +1,71 @@
+"""`seeds/`: SQL files that make tables which are not there yet, each named after its table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grebe.errors import DefinitionError, GrebeError, SourceError, UnknownTableError
+from grebe.model import TableName
+
+if TYPE_CHECKING:
+    from grebe.api.project import Project
+
+FOLDER = "seeds"
+
+
+def plant(project: Project) -> None:
+    """Run the file of every table that does not exist; an existing table is never touched."""
+    for file in sorted((project.settings.folder / FOLDER).glob("*.sql")):
+        name = project.settings.resolve(file.stem)
+        if not _exists(project, name):
+            project.say(f"making {name} from {FOLDER}/{file.name}")
+            _run(project, file, name)
+
+
+def _exists(project: Project, name: TableName) -> bool:
+    try:
+        project.tables.source(name, lambda: project.spark).head()
+    except UnknownTableError:
+        return False
+    except SourceError:
+        # A catalog that was never written to has no file yet: Spark makes it.
+        return bool(project.spark.catalog.tableExists(name.quoted()))
+    return True
+
+
+def _run(project: Project, file: Path, name: TableName) -> None:
+    spark = project.spark
+    shown = f"{FOLDER}/{file.name}"
+    try:
+        spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {_namespace(name)}").collect()
+        for statement in _statements(file):
+            spark.sql(statement).collect()
+    except GrebeError:
+        raise
+    except Exception as error:
+        detail = str(error).split("\n", maxsplit=1)[0]
+        raise DefinitionError(f"{shown} cannot be run", detail=detail) from error
+    if not _exists(project, name):
+        raise DefinitionError(
+            f'{shown} does not make a table "{name}"',
+            hint="the file's name is the table's: schema.table.sql",
+        )
+
+
+def _statements(file: Path) -> Iterator[str]:
+    import sqlglot
+
+    text = file.read_text(encoding="utf-8")
+    begin = 0
+    for token in sqlglot.tokenize(text, read="spark"):
+        if token.text == ";" and token.end == token.start:
+            yield text[begin : token.start]
+            begin = token.end + 1
+    if text[begin:].strip():
+        yield text[begin:]
+
+
+def _namespace(name: TableName) -> str:
+    return TableName(name.catalog, name.schema, "x").quoted().rpartition(".")[0]

@@ -1,0 +1,168 @@
+"""Where a view stands towards its definition and its sources: asked of metadata, without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from grebe.api.facts import Facts
+from grebe.api.written import Written
+from grebe.errors import GrebeError
+from grebe.formats.base import Head
+from grebe.model import Position, Reason, SourcePoint, State, TableName, Window
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from grebe.engine.tables import Tables
+
+Session = Callable[[], "SparkSession"]
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A source that stands somewhere else than the view shows."""
+
+    source: TableName
+    window: Window
+    committed_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What is true of a view now."""
+
+    state: State
+    reasons: tuple[Reason, ...] = ()
+    moved: tuple[Moved, ...] = ()
+    position: Position | None = None
+    stale_since: datetime | None = None
+    error: GrebeError | None = None
+
+    @property
+    def data_time(self) -> datetime | None:
+        """The time of the newest data that the view shows."""
+        if self.position is None or self.position.frontier is None:
+            return None
+        times = [point.committed_at for _, point in self.position.frontier.sources]
+        known = [time for time in times if time is not None]
+        return max(known) if known else None
+
+    @property
+    def refreshed_version(self) -> str | None:
+        """The version of the storage table."""
+        return self.position.version if self.position else None
+
+
+class Look:
+    """One look at the tables: every head and position is read once, whoever asks."""
+
+    def __init__(self, tables: Tables, session: Session) -> None:
+        self.tables = tables
+        self.session = session
+        self._heads: dict[TableName, Head] = {}
+
+    def head(self, name: TableName) -> Head:
+        """Where a table stands."""
+        if name not in self._heads:
+            self._heads[name] = self.tables.source(name, self.session).head()
+        return self._heads[name]
+
+    def position(self, name: TableName) -> Position | None:
+        """What a storage table shows."""
+        return self.tables.position(name, self.session)
+
+    def moved_rows(self, name: TableName, window: Window) -> bool:
+        """False when the window holds nothing but maintenance."""
+        return not self.tables.source(name, self.session).window_stats(window).only_maintenance
+
+
+def standings(views: Mapping[str, Written], look: Look) -> dict[str, Standing]:
+    """Every view's standing; a view over one that is not fresh is not fresh either."""
+    own = {name: standing(view, look) for name, view in views.items()}
+    found: dict[str, Standing] = {}
+
+    def visit(name: str, path: tuple[str, ...]) -> Standing:
+        if name in found or name in path:
+            return found.get(name, own[name])
+        above = {p: visit(p, (*path, name)) for p in views[name].parents_among(views)}
+        behind = [p for p, item in above.items() if item.state is not State.FRESH]
+        item = own[name]
+        if behind and item.state is State.FRESH:
+            reason = Reason("parent-stale", f"{', '.join(behind)} is not fresh")
+            since = [above[p].stale_since for p in behind]
+            dated = [time for time in since if time is not None]
+            item = Standing(
+                State.STALE, (reason,), (), item.position, min(dated) if dated else None
+            )
+        found[name] = item
+        return item
+
+    for name in views:
+        visit(name, ())
+    return found
+
+
+def standing(view: Written, look: Look) -> Standing:
+    """Where one view stands by itself; a problem is told, never raised."""
+    if view.error is not None:
+        return Standing(State.INVALID, error=view.error)
+    try:
+        return _standing(view, look)
+    except GrebeError as error:
+        return Standing(State.STALE, (Reason(error.code, error.message),), error=error)
+
+
+def _standing(view: Written, look: Look) -> Standing:
+    facts = view.facts
+    if facts is None or facts.storage is None:
+        return Standing(State.NEVER_REFRESHED)
+    position = look.position(facts.storage)
+    if position is None or position.frontier is None:
+        return Standing(State.NEVER_REFRESHED, position=position)
+    recorded = view.record.fingerprint if view.record else None
+    if view.has_changed or position.frontier.fingerprint != recorded:
+        reason = Reason("definition-changed", "the definition is another one than the rows show")
+        return Standing(State.INVALID, (reason,), position=position)
+    if position.foreign:
+        reason = Reason("foreign-write", f"somebody else wrote: {', '.join(position.foreign)}")
+        return Standing(State.STALE, (reason,), position=position)
+    if position.unproven:
+        reason = Reason("frontier-unproven", position.unproven)
+        return Standing(State.STALE, (reason,), position=position)
+    return _against_sources(facts, position, look)
+
+
+def _against_sources(facts: Facts, position: Position, look: Look) -> Standing:
+    points = position.frontier.by_source if position.frontier else {}
+    moved: list[Moved] = []
+    reasons: list[Reason] = []
+    for source in facts.sources:
+        head = look.head(source.name)
+        point = points.get(str(source.name))
+        found = _against(source.name, point, head, look)
+        if isinstance(found, Reason):
+            reasons.append(found)
+        elif found is not None:
+            moved.append(found)
+    if not moved and not reasons:
+        return Standing(State.FRESH, position=position)
+    dated = [item.committed_at for item in moved if item.committed_at]
+    since = min(dated) if dated else None
+    named = ", ".join(str(item.source) for item in moved)
+    if named:
+        reasons.append(Reason("source-moved", f"{named} changed"))
+    return Standing(State.STALE, tuple(reasons), tuple(moved), position, since)
+
+
+def _against(
+    name: TableName, point: SourcePoint | None, head: Head, look: Look
+) -> Moved | Reason | None:
+    if point is None or point.identity != head.identity:
+        return Reason("source-replaced", f'table "{name}" is another one than before')
+    window = Window(point.version, head.version)
+    if window.is_empty or not look.moved_rows(name, window):
+        return None
+    return Moved(name, window, head.committed_at)

@@ -1,0 +1,73 @@
+"""Verdicts on views: each equals its query, differs from it, or cannot be checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from grebe.api.shown import Shown
+from grebe.api.view import error_to_dict
+from grebe.errors import GrebeError
+from grebe.model import TableName
+
+if TYPE_CHECKING:
+    from grebe.api.project import Project
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What verify said of one view."""
+
+    view: TableName
+    rows: int = 0
+    versions: tuple[tuple[str, str], ...] = ()
+    error: GrebeError | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return {
+            "view": str(self.view),
+            "equal": self.error is None,
+            "rows": self.rows,
+            "versions": dict(self.versions),
+            "error": error_to_dict(self.error) if self.error else None,
+        }
+
+
+class Verdicts(list[Verdict], Shown):
+    """The verdicts on a selection, as one table."""
+
+    @staticmethod
+    def of(project: Project, selection: str | None) -> Verdicts:
+        """Every chosen view is checked, whatever the others say."""
+        found = Verdicts()
+        for view in project.views(selection):
+            try:
+                report = view.verify()
+            except GrebeError as error:
+                found.append(Verdict(view.name, error=error))
+                continue
+            versions = tuple((name, str(point.version)) for name, point in report.sources)
+            found.append(Verdict(view.name, report.rows, versions))
+        return found
+
+    def rows(self) -> tuple[Sequence[str], list[Sequence[object]]]:
+        """One line per view."""
+        headings = ("view", "verdict", "rows", "at")
+        return headings, [
+            (
+                item.view,
+                item.error.code if item.error else "equals its query",
+                f"{item.rows:,}" if item.error is None else "",
+                ", ".join(f"{name}@{version}" for name, version in item.versions),
+            )
+            for item in self
+        ]
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """Plain values, ready for JSON."""
+        return [item.to_dict() for item in self]
+
+    __str__ = Shown.__str__
+    __repr__ = Shown.__str__

@@ -1,0 +1,52 @@
+"""The command line. Commands load what they need when they run, so that `--help` is quick."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+
+from grebe.errors import ConfigError, DefinitionError, GrebeError, MissingExtraError
+
+OK, FAILED, NOT_UNDERSTOOD = 0, 1, 2
+"""Done; some view failed or differs; the command, the settings or a definition make no sense."""
+
+_NOT_UNDERSTOOD = (ConfigError, DefinitionError, MissingExtraError)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code says how it went."""
+    from typer._click.exceptions import ClickException  # typer carries its own click
+    from typer.main import get_command
+
+    from grebe.cli.commands import app
+
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = get_command(app).main(given, prog_name="grebe", standalone_mode=False)
+    except ClickException as error:
+        error.show()
+        return NOT_UNDERSTOOD
+    except GrebeError as error:
+        tell(error, as_json=_wants_json(given))
+        return NOT_UNDERSTOOD if isinstance(error, _NOT_UNDERSTOOD) else FAILED
+    except KeyboardInterrupt:
+        sys.stderr.write("stopped; nothing of an unfinished refresh is visible\n")
+        return FAILED
+    except BrokenPipeError:
+        return FAILED
+    return code if isinstance(code, int) else OK
+
+
+def tell(error: GrebeError, *, as_json: bool) -> None:
+    """An error for a person on stderr, or for a program on stdout."""
+    from grebe.api.view import error_to_dict
+
+    if as_json:
+        sys.stdout.write(json.dumps({"error": error_to_dict(error)}) + "\n")
+    sys.stderr.write(f"error [{error.code}]: {error.explain()}\n")
+
+
+def _wants_json(arguments: Sequence[str]) -> bool:
+    joined = " ".join(arguments)
+    return any(sign in joined for sign in ("-o json", "--output json", "--output=json", "-ojson"))

@@ -1,0 +1,22 @@
+"""Questions to a person; a program is never asked."""
+
+from __future__ import annotations
+
+import sys
+
+from grebe.errors import ConfigError
+
+
+def agreed(question: str, *, yes: bool) -> bool:
+    """True when a person says so, or said so beforehand.
+
+    Raises:
+        ConfigError: there is nobody to ask.
+    """
+    if yes:
+        return True
+    if not sys.stdin.isatty():
+        raise ConfigError("there is nobody to ask", detail=question, hint="add --yes")
+    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")

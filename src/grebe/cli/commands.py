@@ -1,0 +1,284 @@
+"""Every command: its options, one call of the project, and how the result is shown."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from grebe.cli.output import Face, Format, print_error, print_out, show
+
+app = typer.Typer(
+    name="grebe",
+    help="Materialized views on the open lakehouse, kept equal to their query at the cost of what"
+    " changed.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Output = Annotated[Format, typer.Option("-o", "--output", help="How the result is written.")]
+Selection = Annotated[
+    list[str] | None,
+    typer.Argument(help="Views: sales.daily, +x (and what it reads), x+, tag:hourly, 'sales.*'."),
+]
+Name = Annotated[str, typer.Argument(help="The view's name.")]
+Full = Annotated[bool, typer.Option("--full-refresh", help="Recompute, whatever the policy.")]
+PolicyOption = Annotated[
+    str | None, typer.Option("--policy", help="auto, incremental, strict or full, for this run.")
+]
+
+
+class DagFormat(StrEnum):
+    """The forms of a graph."""
+
+    TREE = "tree"
+    DOT = "dot"
+    MERMAID = "mermaid"
+    JSON = "json"
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print_out(f"grebe {version('grebe')}")
+        raise typer.Exit
+
+
+@app.callback()
+def settings(
+    context: typer.Context,
+    folder: Annotated[str, typer.Option("-C", "--project", help="The project's folder.")] = ".",
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")] = False,
+    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Whole reasons.")] = False,
+    _: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True)] = False,
+) -> None:
+    """What every command shares."""
+    context.obj = Face(folder, quiet, verbose)
+
+
+@app.command()
+def init(
+    context: typer.Context,
+    folder: Annotated[Path, typer.Argument(help="Where the project goes.")] = Path(),
+) -> None:
+    """Write a project that runs at once: settings, three views, sample data, a README."""
+    from grebe.cli.sample import write_sample
+
+    face: Face = context.obj
+    files = write_sample(Path(face.folder) / folder)
+    print_out(f"wrote {len(files)} files in {folder}")
+    for file in files:
+        print_out(f"  {file}")
+    step = f"cd {folder} && " if str(folder) != "." else ""
+    print_out(f"next: {step}grebe refresh")
+
+
+@app.command()
+def explain(
+    context: typer.Context,
+    what: Annotated[str, typer.Argument(help="A view, or a file with SQL that is none yet.")],
+    sql: Annotated[bool, typer.Option("--sql", help="With the SQL of every step.")] = False,
+    output: Output = Format.TEXT,
+) -> None:
+    """Can it be incremental, by which rules, why not; are its sources ready."""
+    with context.obj.project() as project:
+        found = project.explain(_file_or_name(what))
+        show(found.to_dict(), found.text(sql=sql), output)
+
+
+@app.command()
+def plan(
+    context: typer.Context,
+    selection: Selection = None,
+    full: Full = False,
+    policy: PolicyOption = None,
+    sql: Annotated[bool, typer.Option("--sql", help="With the SQL of every step.")] = False,
+    output: Output = Format.TEXT,
+) -> int:
+    """What a refresh would do now: windows, outcome, reasons; writes nothing."""
+    with context.obj.project() as project:
+        plans = project.plan(_joined(selection), full=full, policy=policy)
+        lines = [str(plans), *_reasons(plans)]
+        if sql:
+            for item in plans:
+                lines += [
+                    f"\n{item.view}: {kind} {name}\n{text}" for kind, name, text in item.steps
+                ]
+        show(plans.to_dict(), "\n".join(lines), output)
+        return 1 if any(item.error for item in plans) else 0
+
+
+@app.command()
+def refresh(
+    context: typer.Context,
+    selection: Selection = None,
+    full: Full = False,
+    policy: PolicyOption = None,
+    jobs: Annotated[int, typer.Option(min=1, max=64, help="Views at once.")] = 1,
+    output: Output = Format.TEXT,
+) -> int:
+    """Refresh views and what they read, on one version of every source."""
+    with context.obj.project() as project:
+        results = project.refresh(_joined(selection), full=full, policy=policy, jobs=jobs)
+        if results:
+            show(results.to_dict(), str(results), output)
+        else:
+            show([], "no views: write one as views/<name>.sql", output)
+        for line in _reasons(results.failed):
+            print_error(line)
+        return 1 if results.failed else 0
+
+
+@app.command()
+def status(
+    context: typer.Context, selection: Selection = None, output: Output = Format.TEXT
+) -> None:
+    """Where views stand: state, lag, last outcome, reason, rows, time, next."""
+    with context.obj.project() as project:
+        found = project.status(_joined(selection))
+        text = str(found) if found else "no views: write one as views/<name>.sql"
+        show(found.to_dict(), text, output)
+        for item in found:
+            if item.error is not None:
+                print_error(f"\n{item.name} [{item.error.code}]: {item.error.explain()}")
+
+
+@app.command()
+def history(
+    context: typer.Context,
+    selection: Selection = None,
+    limit: Annotated[int, typer.Option(min=1, help="At most so many runs.")] = 20,
+    output: Output = Format.TEXT,
+) -> None:
+    """Runs, newest first."""
+    with context.obj.project() as project:
+        runs = project.history(_joined(selection), limit=limit)
+        show(runs.to_dict(), str(runs) if runs else "no runs yet", output)
+
+
+@app.command()
+def verify(
+    context: typer.Context, selection: Selection = None, output: Output = Format.TEXT
+) -> int:
+    """Does each view equal its query at the versions it names? EXCEPT ALL both ways."""
+    from grebe.api.verifying import Verdicts
+
+    with context.obj.project() as project:
+        found = Verdicts.of(project, _joined(selection))
+        show(found.to_dict(), str(found), output)
+        for item in found:
+            if item.error is not None:
+                print_error(f"\n{item.view}: {item.error.explain()}")
+        return 1 if any(item.error for item in found) else 0
+
+
+@app.command()
+def dag(
+    context: typer.Context,
+    selection: Selection = None,
+    form: Annotated[DagFormat, typer.Option("-f", "--format")] = DagFormat.TREE,
+    output: Output = Format.TEXT,
+) -> None:
+    """The graph of views."""
+    with context.obj.project() as project:
+        graph = project.dag(_joined(selection))
+        show(graph.to_dict(), graph.text(form), output)
+
+
+@app.command()
+def retention(context: typer.Context, output: Output = Format.TEXT) -> None:
+    """The oldest version of each source that a view still needs, and how to expire the others."""
+    with context.obj.project() as project:
+        found = project.retention()
+        show(found.to_dict(), str(found) if found else "no view has been refreshed yet", output)
+
+
+@app.command()
+def recover(context: typer.Context, output: Output = Format.TEXT) -> None:
+    """Settle what died, and write a lost registry again from the views' own tables."""
+    with context.obj.project() as project:
+        found = project.recover()
+        show(found.to_dict(), str(found), output)
+
+
+@app.command()
+def alter(
+    context: typer.Context,
+    name: Name,
+    policy: Annotated[str | None, typer.Option(help="auto, incremental, strict, full.")] = None,
+    lag: Annotated[str | None, typer.Option(help='Such as "10 minutes"; "" for none.')] = None,
+    schedule: Annotated[str | None, typer.Option(help='EVERY 1 HOUR; "" for none.')] = None,
+) -> None:
+    """Change a view's settings without a rebuild (a view in a file is changed there)."""
+    with context.obj.project() as project:
+        project.alter(name, policy=policy, lag=lag, schedule=schedule)
+        print_out(str(project.status(name)))
+
+
+@app.command()
+def drop(
+    context: typer.Context,
+    name: Name,
+    cascade: Annotated[bool, typer.Option("--cascade", help="Also what reads it.")] = False,
+    yes: Annotated[bool, typer.Option("-y", "--yes", help="Do not ask.")] = False,
+) -> int:
+    """Remove a view, its rows and its record."""
+    from grebe.cli.asking import agreed
+
+    with context.obj.project() as project:
+        view = project.view(name)
+        if not agreed(f'drop view "{view.name}" and its rows?', yes=yes):
+            print_error("nothing was dropped")
+            return 1
+        written = project.written()
+        for gone in project.drop(view.name, cascade=cascade):
+            print_out(f"dropped {gone}")
+            file = written[str(gone)].file
+            if file:
+                print_out(f"  {file} still defines it: the next refresh would build it again")
+        return 0
+
+
+@app.command()
+def vacuum(
+    context: typer.Context,
+    name: Name,
+    retention: Annotated[str, typer.Option(help="Keep versions younger than this.")] = "7 days",
+    force: Annotated[bool, typer.Option("--force", help="Even what other views need.")] = False,
+    output: Output = Format.TEXT,
+) -> None:
+    """Remove old versions of a view, but none that another view still needs."""
+    with context.obj.project() as project:
+        found = project.vacuum(name, retention=retention, force=force)
+        show(found.to_dict(), str(found), output)
+
+
+@app.command()
+def doctor(context: typer.Context, output: Output = Format.TEXT) -> int:
+    """Check Java, jars, catalogs, permissions and versions."""
+    from grebe.cli.doctor import examined
+
+    found = examined(context.obj.folder)
+    show(found.to_dict(), str(found), output)
+    return 1 if any(not item.ok for item in found) else 0
+
+
+def _joined(selection: list[str] | None) -> str | None:
+    return " ".join(selection) if selection else None
+
+
+def _file_or_name(what: str) -> str | Path:
+    path = Path(what)
+    return path if path.suffix in (".sql", ".json") else what
+
+
+def _reasons(items: object) -> list[str]:
+    lines = []
+    for item in items:  # type: ignore[attr-defined]
+        lines += [f"{item.view}: {reason.message}  [{reason.code}]" for reason in item.reasons]
+    return lines

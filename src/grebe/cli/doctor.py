@@ -1,0 +1,176 @@
+"""`grebe doctor`: everything that a refresh will need, looked at before it does; no Spark starts."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from grebe.api.shown import Shown
+from grebe.config import Catalog, Settings, TableFormat, load
+from grebe.errors import GrebeError, MissingExtraError, UnknownTableError
+from grebe.model import TableName
+
+_EXTRAS = {TableFormat.DELTA: ("deltalake", "delta"), TableFormat.DUCKLAKE: ("duckdb", "ducklake")}
+_ROOM = 500 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at."""
+
+    what: str
+    ok: bool
+    says: str
+    hint: str = ""
+
+
+class Findings(list[Finding], Shown):
+    """All of them, as one table."""
+
+    def rows(self) -> tuple[Sequence[str], list[Sequence[object]]]:
+        """One line each."""
+        headings = ("what", "", "says", "hint")
+        return headings, [
+            (item.what, "ok" if item.ok else "PROBLEM", item.says, item.hint) for item in self
+        ]
+
+    def to_dict(self) -> list[dict[str, object]]:
+        """Plain values, ready for JSON."""
+        return [
+            {"what": item.what, "ok": item.ok, "says": item.says, "hint": item.hint}
+            for item in self
+        ]
+
+    __str__ = Shown.__str__
+    __repr__ = Shown.__str__
+
+
+def examined(folder: str) -> Findings:
+    """What was found; a problem never hides the rest."""
+    found = Findings([Finding("python", True, sys.version.split()[0])])
+    try:
+        settings = load(folder)
+    except GrebeError as error:
+        found.append(_problem("settings", error))
+        return found
+    file = settings.file or "none: the embedded default"
+    found.append(Finding("settings", True, str(file)))
+    checks: list[tuple[str, Callable[[], str]]] = [
+        ("folder", lambda: _folder(settings)),
+        ("pyspark", lambda: _package("pyspark", "spark")),
+        ("java", lambda: _java(settings)),
+        ("jars", _jars),
+        ("registry", lambda: _registry(settings)),
+        ("views", lambda: _views(settings)),
+        *_catalogs(settings),
+    ]
+    for what, check in checks:
+        try:
+            found.append(Finding(what, True, check()))
+        except GrebeError as error:
+            found.append(_problem(what, error))
+    return found
+
+
+def _problem(what: str, error: GrebeError) -> Finding:
+    says = f"{error.message}: {error.detail}" if error.detail else error.message
+    return Finding(what, False, says, error.hint or "")
+
+
+def _folder(settings: Settings) -> str:
+    place = settings.home if settings.home.exists() else settings.folder
+    if not os.access(place, os.W_OK):
+        raise GrebeError(f"{place} cannot be written to", hint="change its permissions")
+    free = shutil.disk_usage(place).free
+    if free < _ROOM:
+        raise GrebeError(f"{free // 2**20} MB are free", hint="make room: 500 MB are sensible")
+    return f"{place} is writable, {free // 2**30} GB free"
+
+
+def _package(name: str, extra: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError as error:
+        raise MissingExtraError.of(name, extra) from error
+
+
+def _java(settings: Settings) -> str:
+    from grebe.engine.java import find_java
+
+    if settings.spark.remote:
+        return f"not needed: Spark is at {settings.spark.remote.partition('?')[0]}"
+    java = find_java(settings.spark.java)
+    return f"{java.version} in {java.home}"
+
+
+def _jars() -> str:
+    from grebe.engine.jars import jar_folder, locked
+
+    wanted, folder = locked(), jar_folder()
+    missing = [name for name in wanted if not (folder / name).is_file()]
+    if missing:
+        return f"{len(missing)} of {len(wanted)} are fetched at the first start of Spark"
+    return f"all {len(wanted)} in {folder}"
+
+
+def _registry(settings: Settings) -> str:
+    from grebe.registry import Registry
+
+    url = settings.registry_url
+    if url.startswith("sqlite:///") and not Path(url.removeprefix("sqlite:///")).exists():
+        return "is made at the first refresh"
+    with Registry.open(url) as registry:
+        return f"{registry.database.place}, {len(registry.views())} views"
+
+
+def _views(settings: Settings) -> str:
+    from grebe.api.written import all_written
+
+    written = all_written(settings, [])
+    for view in written.values():
+        if view.error is not None:
+            raise view.error
+    return f"{len(written)} in files"
+
+
+def _catalogs(settings: Settings) -> Iterator[tuple[str, Callable[[], str]]]:
+    for catalog in settings.catalogs:
+        yield f"catalog {catalog.name}", partial(_catalog, settings, catalog)
+
+
+def _catalog(settings: Settings, catalog: Catalog) -> str:
+    if catalog.format in _EXTRAS:
+        _package(*_EXTRAS[catalog.format])
+    if catalog.spark_catalog or settings.spark.remote:
+        return f"{catalog.format}; only Spark can tell more"
+    return f"{catalog.format}; {_reached(settings, catalog.name)}"
+
+
+def _reached(settings: Settings, catalog: str) -> str:
+    from grebe.engine.tables import Tables
+
+    def no_spark() -> object:
+        raise _NeedsSparkError("only Spark can tell more")
+
+    probe = TableName(catalog, settings.defaults.schema, "__grebe_probe")
+    try:
+        Tables(settings).source(probe, no_spark).head()  # type: ignore[arg-type]
+    except UnknownTableError:
+        return "answers"
+    except _NeedsSparkError as error:
+        return str(error)
+    except GrebeError as error:
+        if "no such table" in str(error.detail) or "unable to open" in str(error.detail):
+            return "is made at the first start of Spark"
+        raise
+    return "answers"
+
+
+class _NeedsSparkError(Exception):
+    """The catalog cannot be asked without Spark."""
