@@ -92,6 +92,8 @@ def launch_conf(settings: Settings) -> dict[str, str]:
         # A laptop's name may resolve to nothing, or to an address that is gone with the network.
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         conf |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+        # Delta computes a table's state with 50 tasks otherwise: seconds for a few files.
+        conf["spark.databricks.delta.snapshotPartitions"] = "1"
     if not chosen.keys() & {"spark.jars", "spark.jars.packages"}:
         conf["spark.jars"] = ",".join(str(jar) for jar in ensure_jars(java, chosen))
     return conf | session_conf(settings) | chosen

@@ -70,6 +70,10 @@ class Tables:
                 from grebe.formats.iceberg.opening import IcebergTables
 
                 return IcebergTables(place)
+            case TableFormat.DELTA:
+                from grebe.formats.delta.opening import DeltaTables
+
+                return DeltaTables(place)
         raise ConfigError(
             f'tables of format "{catalog.format}" cannot be read yet',
             detail=f'catalog "{catalog.name}"',

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import unquote
 
-from grebe.errors import CorruptFileError, HistoryExpiredError
+from grebe.errors import CorruptFileError, HistoryExpiredError, InternalError
 
 if TYPE_CHECKING:
     from pyiceberg.io import FileIO
@@ -33,6 +34,15 @@ class Files(Protocol):
 
     def open(self, path: str) -> Readable:
         """Something that pyarrow can read from at any offset."""
+
+    def listed(self, folder: str) -> Mapping[str, object]:
+        """The names of the files right in a folder, each with what tells its content apart.
+
+        Nothing for a folder that does not exist.
+        """
+
+    def absent(self, paths: Sequence[str]) -> list[str]:
+        """Those of the files that do not exist."""
 
 
 def local_path(path: str) -> str | None:
@@ -98,6 +108,26 @@ class DriverFiles:
         except pa.ArrowInvalid as error:
             raise torn(path, error) from error
 
+    def listed(self, folder: str) -> Mapping[str, object]:
+        """Names with size and time; only of a folder on this machine."""
+        try:
+            with os.scandir(self._local(folder)) as entries:
+                stats = {entry.name: entry.stat() for entry in entries if entry.is_file()}
+        except (FileNotFoundError, NotADirectoryError):
+            return {}
+        return {name: (stat.st_size, stat.st_mtime_ns) for name, stat in stats.items()}
+
+    def absent(self, paths: Sequence[str]) -> list[str]:
+        """Those of the files that do not exist; only on this machine."""
+        return [path for path in paths if not Path(self._local(path)).exists()]
+
+    @staticmethod
+    def _local(path: str) -> str:
+        local = local_path(path)
+        if local is None:
+            raise InternalError.broken(f"{path} is to be looked for on this machine")
+        return local
+
 
 class SparkFiles:
     """Files that only Spark reaches: each call is one small job."""
@@ -140,6 +170,29 @@ class SparkFiles:
         import pyarrow as pa
 
         return pa.BufferReader(self.read([path])[0])
+
+    def listed(self, folder: str) -> Mapping[str, object]:
+        """Names with size and time."""
+        return {path.rpartition("/")[2]: found for path, found in self._entries(folder).items()}
+
+    def absent(self, paths: Sequence[str]) -> list[str]:
+        """Those of the files that do not exist, found by listing their folders."""
+        folders = sorted({path.rpartition("/")[0] for path in paths})
+        found = {path for folder in folders for path in self._entries(folder)}
+        return [path for path in paths if normal(path) not in found]
+
+    def _entries(self, folder: str) -> dict[str, object]:
+        """Size and time of every file right in a folder, by path; contents are not read."""
+        frame = self._spark().read.format("binaryFile").load(escape_glob(folder))
+        try:
+            rows = frame.select("path", "length", "modificationTime").toArrow().to_pylist()
+        except Exception as error:
+            if "PATH_NOT_FOUND" in str(error):
+                return {}
+            raise
+        return {
+            normal(unquote(row["path"])): (row["length"], row["modificationTime"]) for row in rows
+        }
 
 
 def escape_glob(path: str) -> str:

@@ -9,13 +9,13 @@ import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 
 from formats.commit.lake import CATALOG, NAMESPACE, PYTHON, Lake, frontier
 from grebe.errors import GrebeError
-from grebe.formats.base import ACTION, Append, Merge, Overwrite, Rows, Write
+from grebe.formats.base import ACTION, Append, Merge, Overwrite, Rows, Storage, Write
 from grebe.formats.failpoints import VARIABLE
 from grebe.model import Position, TableName
 
@@ -64,12 +64,13 @@ class Client:
     process: subprocess.Popen[str]
 
     @classmethod
-    def start(cls, folder: Path, url: str | None) -> Client:
+    def start(cls, folder: Path, url: str | None, module: str = "formats.commit.client") -> Client:
         """A writer that is connected: to a server, or with a JVM of its own without a url."""
-        environment = {**os.environ, "PYTHONPATH": str(TESTS)}
+        paths = [str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
         client = cls(
             subprocess.Popen(
-                [PYTHON, "-m", "formats.commit.client", str(folder), url or ""],
+                [PYTHON, "-m", module, str(folder), url or ""],
                 env=environment,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -108,11 +109,17 @@ class Client:
         self.process.wait()
 
 
+class Storages(Protocol):
+    """Where a writer finds the storage of a table."""
+
+    def storage(self, name: TableName) -> Storage: ...
+
+
 @dataclass(slots=True)
 class Writer:
     """What runs inside the process."""
 
-    lake: Lake
+    lake: Storages
     positions: dict[str, Position] = field(default_factory=dict)
 
     def handle(self, command: dict[str, Any]) -> dict[str, Any]:
@@ -150,7 +157,11 @@ def session(folder: Path, url: str) -> Any:
 def main() -> None:
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     folder = Path(sys.argv[1])
-    writer = Writer(Lake(folder, session(folder, sys.argv[2])))
+    serve(Writer(Lake(folder, session(folder, sys.argv[2]))))
+
+
+def serve(writer: Writer) -> None:
+    """Answer commands until there are no more."""
     say({"ready": True})
     for line in sys.stdin:
         say(writer.handle(json.loads(line)))

@@ -6,7 +6,7 @@ A format joins the suite by one adapter and one line in `ADAPTERS`.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -22,8 +22,9 @@ from formats.contract.histories import (
     Rollback,
 )
 from grebe.formats.base import WEIGHT, Source
+from grebe.formats.delta.source import DeltaSource
+from grebe.formats.files import DriverFiles, SparkFiles
 from grebe.formats.iceberg.catalog import SparkLocator, locator_of
-from grebe.formats.iceberg.files import DriverFiles, SparkFiles
 from grebe.formats.iceberg.source import IcebergSource
 from grebe.formats.memory import MemoryTable
 from grebe.model import TableName, Version, Window
@@ -66,7 +67,7 @@ class IcebergAdapter:
     catalog: str = "lake"
     both_directions: bool = True
     features: frozenset[str] = frozenset(
-        {"compact", "upgrade", "rollback", "columns", "evolve-partitions"}
+        {"compact", "upgrade", "rollback", "columns", "evolve-partitions", "odd names"}
     )
 
     def create(self, history: History) -> TableName:
@@ -126,7 +127,7 @@ class MemoryAdapter:
     scratch: IcebergAdapter
     kind: str = "memory"
     both_directions: bool = True
-    features: frozenset[str] = frozenset()
+    features: frozenset[str] = frozenset({"odd names"})
     tables: dict[TableName, MemoryTable] = field(default_factory=dict)
 
     def create(self, history: History) -> TableName:
@@ -151,6 +152,61 @@ class MemoryAdapter:
         return []
 
 
+@dataclass(slots=True)
+class DeltaAdapter:
+    """Delta with some of its features on: tables of Spark's own catalog, each in a folder."""
+
+    spark: SparkSession
+    kind: str
+    properties: Mapping[str, str]
+    both_directions: bool = True
+    roots: dict[TableName, str] = field(default_factory=dict)
+
+    @property
+    def features(self) -> frozenset[str]:
+        mapped = {"columns", "odd names"} if "delta.columnMapping.mode" in self.properties else ()
+        return frozenset({"compact", "rollback", *mapped})
+
+    def create(self, history: History) -> TableName:
+        label = history.name.replace(" ", "_")
+        name = TableName("spark_catalog", SCHEMA, f"d{next(_numbers)}_{label}")
+        warehouse = str(self.spark.conf.get("spark.sql.warehouse.dir")).removeprefix("file:")
+        root = self.roots[name] = f"{warehouse}/folders/{name.name}"
+        listed = ", ".join(f"'{key}' = '{value}'" for key, value in self.properties.items())
+        partitioned = f" PARTITIONED BY ({history.partitioned})" if history.partitioned else ""
+        tail = f" TBLPROPERTIES ({listed})" if listed else ""
+        self.spark.sql(f"CREATE NAMESPACE IF NOT EXISTS spark_catalog.{SCHEMA}").collect()
+        self.spark.sql(
+            f"CREATE TABLE {name.quoted()} ({history.columns}) USING delta{partitioned}"
+            f" LOCATION '{root}'{tail}"
+        ).collect()
+        return name
+
+    def run(self, name: TableName, step: str | Rollback, pinned: Sequence[Version]) -> None:
+        if isinstance(step, Rollback):
+            text = f"RESTORE TABLE {{t}} TO VERSION AS OF {pinned[step.to]}"
+        else:
+            text = {
+                COMPACT: "OPTIMIZE {t}",
+                REWRITE_DELETES: "REORG TABLE {t} APPLY (PURGE)",
+                REWRITE_MANIFESTS: "ALTER TABLE {t} SET TBLPROPERTIES ('owner.note' = 'x')",
+                "TRUNCATE TABLE {t}": "DELETE FROM {t}",
+            }.get(step, step)
+        self.spark.sql(text.replace("{t}", name.quoted())).collect()
+
+    def source(self, name: TableName) -> DeltaSource:
+        return DeltaSource(name, self.roots[name], DriverFiles(), spark=self._session)
+
+    def other_sources(self, name: TableName) -> list[tuple[Source, set[str]]]:
+        """Log, vectors and rows by Spark."""
+        files = SparkFiles(self._session)
+        source = DeltaSource(name, self.roots[name], files, spark=self._session)
+        return [(source, {"end-to-end/spark", "by-commit/spark", "change-feed/spark"})]
+
+    def _session(self) -> SparkSession:
+        return self.spark
+
+
 def spark_properties(spark: SparkSession, catalog: str) -> dict[str, str]:
     """The properties by which Spark knows a catalog."""
     prefix = f"spark.sql.catalog.{catalog}."
@@ -163,10 +219,27 @@ def iceberg(kind: str, version: int, mode: str) -> Callable[[SparkSession], Adap
     return lambda spark: IcebergAdapter(spark, kind, version, mode)
 
 
+def delta(kind: str, **features: str) -> Callable[[SparkSession], Adapter]:
+    properties = {f"delta.{key.replace('__', '.')}": value for key, value in features.items()}
+    return lambda spark: DeltaAdapter(spark, kind, properties)
+
+
+MAPPED = {"columnMapping__mode": "name", "enableTypeWidening": "true"}
 ADAPTERS: dict[str, Callable[[SparkSession], Adapter]] = {
     "iceberg-v2-cow": iceberg("iceberg-v2-cow", 2, "copy-on-write"),
     "iceberg-v2-mor": iceberg("iceberg-v2-mor", 2, "merge-on-read"),
     "iceberg-v3-cow": iceberg("iceberg-v3-cow", 3, "copy-on-write"),
     "iceberg-v3-mor": iceberg("iceberg-v3-mor", 3, "merge-on-read"),
+    "delta-cow": delta("delta-cow"),
+    "delta-cdf": delta("delta-cdf", enableChangeDataFeed="true"),
+    "delta-dv": delta("delta-dv", enableDeletionVectors="true"),
+    "delta-rows": delta("delta-rows", enableRowTracking="true", enableDeletionVectors="true"),
+    "delta-mapped": delta("delta-mapped", **MAPPED, enableChangeDataFeed="true"),
+    "delta-mapped-dv": delta("delta-mapped-dv", **MAPPED, enableDeletionVectors="true"),
     "memory": lambda spark: MemoryAdapter(IcebergAdapter(spark, "", 2, "copy-on-write")),
 }
+
+LONG = ("delta-cow", "delta-dv", "delta-rows", "delta-mapped")
+"""Kinds that only the long run takes: others of their format stand for them."""
+
+SHORT = tuple(kind for kind in ADAPTERS if kind not in LONG)

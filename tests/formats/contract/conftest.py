@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from formats.contract.adapters import ADAPTERS, Adapter
+from formats.contract.adapters import ADAPTERS, SHORT, Adapter
 from formats.contract.replay import Playground
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "kind" in metafunc.fixturenames:
         # The option is known only when this folder is named on the command line.
-        chosen = metafunc.config.getoption("--formats", default=",".join(ADAPTERS)).split(",")
+        chosen = metafunc.config.getoption("--formats", default=",".join(SHORT)).split(",")
         unknown = sorted(set(chosen) - set(ADAPTERS))
         if unknown:
             raise pytest.UsageError(f"unknown formats {unknown}; known are {sorted(ADAPTERS)}")

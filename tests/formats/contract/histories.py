@@ -237,6 +237,7 @@ HISTORIES = (
             "INSERT INTO {t} VALUES (3,'a','b',2,'c',3,struct(NULL,'p'))",
             "DELETE FROM {t} WHERE `select` = 'c' AND `MiXed` = 3 AND `a b` = 3",
         ],
+        needs=frozenset({"odd names"}),
     ),
     History(
         "types",

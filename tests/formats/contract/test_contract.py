@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 from _pytest.mark import ParameterSet
 
-from formats.contract.adapters import Adapter
+from evidence import LongRun
+from formats.contract.adapters import ADAPTERS, LONG, Adapter
 from formats.contract.histories import HISTORIES, History
-from formats.contract.replay import Played, Playground, check_all_pairs, check_pair
+from formats.contract.replay import Played, Playground, check_all_pairs, check_pair, play
 from grebe.model import Window
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 
@@ -41,3 +46,15 @@ def test_without_access_to_storage_spark_finds_the_same(played: Played) -> None:
     for source, ways in played.adapter.other_sources(played.name):
         changes = check_pair(played, source, Window(versions[0], versions[-1]))
         assert changes.way in {*ways, "no-row-changed"}
+
+
+@pytest.mark.laws
+@pytest.mark.timeout(3600)
+def test_every_history_on_the_kinds_that_others_stand_for(
+    spark: SparkSession, long_run: LongRun
+) -> None:
+    adapters = [ADAPTERS[kind](spark) for kind in LONG]
+    cases = [(a, history) for history in HISTORIES for a in adapters if history.needs <= a.features]
+    for seed in long_run.seeds():
+        adapter, history = cases[seed % len(cases)]
+        long_run.add(histories=1, pairs=check_all_pairs(play(adapter, history)))

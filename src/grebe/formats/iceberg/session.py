@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
+
+from grebe.formats.session_settings import session_settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PREFIX = "spark.sql.iceberg.snapshot-property."
 
-_guard = threading.Lock()
-_locks: WeakKeyDictionary[SparkSession, threading.Lock] = WeakKeyDictionary()
 
-
-@contextmanager
-def snapshot_properties(session: SparkSession, properties: Mapping[str, str]) -> Iterator[None]:
-    """A block in which every Iceberg commit of the session carries the properties.
-
-    They are settings of the whole session, so blocks of one session wait for each other.
-    """
-    with _guard:
-        lock = _locks.setdefault(session, threading.Lock())
-    with lock:
-        try:
-            for key, value in properties.items():
-                session.conf.set(PREFIX + key, value)
-            yield
-        finally:
-            for key in properties:
-                session.conf.unset(PREFIX + key)
+def snapshot_properties(
+    session: SparkSession, properties: Mapping[str, str]
+) -> AbstractContextManager[None]:
+    """A block in which every Iceberg commit of the session carries the properties."""
+    return session_settings(session, {PREFIX + key: value for key, value in properties.items()})

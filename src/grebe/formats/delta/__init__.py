@@ -1,0 +1,1 @@
+"""Delta tables: sources read from the log, storage moved by one commit."""

@@ -1,0 +1,256 @@
+"""The log of a Delta table: which commits and checkpoints there are, and the state at a version.
+
+Read without Spark and without a library: a commit is one JSON file, a checkpoint is Parquet. What a
+file of the log holds never changes, so it is read once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from grebe.errors import HistoryExpiredError, SourceError, UnknownTableError
+from grebe.formats.delta.actions import (
+    Commit,
+    DataFile,
+    FileKey,
+    Metadata,
+    Protocol,
+)
+from grebe.formats.files import Files, torn
+
+FOLDER = "_delta_log"
+KEPT_COMMITS = 1000
+KEPT_STATES = 4
+READER_FEATURES = frozenset(
+    {
+        "columnMapping",
+        "deletionVectors",
+        "timestampNtz",
+        "typeWidening",
+        "typeWidening-preview",
+        "v2Checkpoint",
+        "vacuumProtocolCheck",
+        "variantType",
+        "variantType-preview",
+        "variantShredding-preview",
+    }
+)
+"""What a reader must understand and we do. A table that needs more is refused."""
+
+_COMMIT = re.compile(r"(\d{20})\.json")
+_CHECKPOINT = re.compile(
+    r"(\d{20})\.checkpoint(?:\.(?P<part>\d{10})\.(?P<parts>\d{10})|\.(?P<uuid>[0-9a-fA-F-]{36}))?"
+    r"\.(?:parquet|json)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a table is at one version."""
+
+    version: int
+    metadata: Metadata
+    protocol: Protocol
+    files: Mapping[FileKey, DataFile]
+    transactions: Mapping[str, int]
+
+    def rows(self) -> int | None:
+        """The number of rows, None when a file of another writer does not say its own."""
+        counts = [file.rows for file in self.files.values()]
+        known = [count for count in counts if count is not None]
+        return sum(known) if len(known) == len(counts) else None
+
+    def after(self, commit: Commit) -> State:
+        """The state that a commit leads to."""
+        files = dict(self.files)
+        for file in commit.removes:
+            files.pop(file.key, None)
+        for file in commit.adds:
+            files[file.key] = file
+        return replace(
+            self,
+            version=commit.version,
+            metadata=commit.metadata or self.metadata,
+            protocol=commit.protocol or self.protocol,
+            files=files,
+            transactions={**self.transactions, **commit.transactions},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The files of the log by version, each with what tells it from a file of the same name."""
+
+    commits: Mapping[int, tuple[str, object]]
+    checkpoints: Mapping[int, tuple[str, ...]]
+
+    @property
+    def head(self) -> int:
+        """The newest version."""
+        return max(self.commits, default=max(self.checkpoints, default=-1))
+
+
+def listing_of(names: Mapping[str, object]) -> Listing:
+    """The commits and the whole checkpoints among the names of a log's files."""
+    commits: dict[int, tuple[str, object]] = {}
+    parts: dict[tuple[int, str], list[str]] = {}
+    for name in sorted(names):
+        if found := _COMMIT.fullmatch(name):
+            commits[int(found[1])] = (name, names[name])
+        elif found := _CHECKPOINT.fullmatch(name):
+            kind = found["uuid"] or found["parts"] or ""
+            parts.setdefault((int(found[1]), kind), []).append(name)
+    whole = {
+        version: tuple(files)
+        for (version, kind), files in parts.items()
+        if len(files) == (int(kind) if len(kind) == 10 else 1)
+    }
+    return Listing(commits, whole)
+
+
+@dataclass(slots=True)
+class Log:
+    """The log of one table folder."""
+
+    root: str
+    files: Files
+    _listing: Listing | None = None
+    _commits: OrderedDict[tuple[str, object], Commit] = field(default_factory=OrderedDict)
+    _states: OrderedDict[int, State] = field(default_factory=OrderedDict)
+    _checkpoints: dict[int, State] = field(default_factory=dict)
+
+    def refreshed(self) -> Listing:
+        """The files that the log has now."""
+        names = self.files.listed(f"{self.root}/{FOLDER}")
+        found = listing_of(names)
+        if found.head < 0:
+            raise UnknownTableError(f'folder "{self.root}" is not a Delta table')
+        if self._listing is not None and _replaced(self._listing, found):
+            self._states.clear()
+            self._checkpoints.clear()
+        self._listing = found
+        return found
+
+    def listing(self, *versions: int) -> Listing:
+        """The files that were seen last, or now when a version is not among them."""
+        if self._listing is not None and all(v <= self._listing.head for v in versions):
+            return self._listing
+        return self.refreshed()
+
+    def commit(self, version: int) -> Commit:
+        """One commit."""
+        found = self.listing(version).commits.get(version)
+        if found is None:
+            raise expired(self.root, version)
+        if found not in self._commits:
+            path = f"{self.root}/{FOLDER}/{found[0]}"
+            (content,) = self.files.read([path])
+            self._commits[found] = Commit(self.root, version, path, content)
+        self._commits.move_to_end(found)
+        while len(self._commits) > KEPT_COMMITS:
+            self._commits.popitem(last=False)
+        return self._commits[found]
+
+    def commits(self, after: int, upto: int) -> Iterator[Commit]:
+        """The commits of a window, oldest first."""
+        for version in range(after + 1, upto + 1):
+            yield self.commit(version)
+
+    def described(self, version: int) -> tuple[Metadata, Protocol]:
+        """Metadata and features at a version, without its files."""
+        metadata: Metadata | None = None
+        protocol: Protocol | None = None
+        listing = self.listing(version)
+        if version in self._states:
+            state = self._states[version]
+            return state.metadata, state.protocol
+        for number in range(version, -1, -1):
+            # A commit says at least as much as a checkpoint of the same version.
+            if number in listing.commits and number not in listing.checkpoints:
+                commit = self.commit(number)
+                metadata = metadata or commit.metadata
+                protocol = protocol or commit.protocol
+            elif number in listing.checkpoints:
+                state = self._checkpoint(number, listing.checkpoints[number], whole=False)
+                metadata, protocol = metadata or state.metadata, protocol or state.protocol
+            else:
+                break
+            if metadata is not None and protocol is not None:
+                return metadata, _known(self.root, protocol)
+        raise expired(self.root, version)
+
+    def state(self, version: int) -> State:
+        """The state at a version."""
+        listing = self.listing(version)
+        if version > listing.head:
+            raise expired(self.root, version)
+        if version not in self._states:
+            state = self._start(version, listing)
+            first = 0 if state is None else state.version + 1
+            for commit in self.commits(first - 1, version):
+                state = _founded(self.root, commit) if state is None else state.after(commit)
+            if state is None:
+                raise expired(self.root, version)
+            _known(self.root, state.protocol)
+            self._states[version] = state
+        self._states.move_to_end(version)
+        while len(self._states) > KEPT_STATES:
+            self._states.popitem(last=False)
+        return self._states[version]
+
+    def _start(self, version: int, listing: Listing) -> State | None:
+        """The newest known state that leads to a version, None for the beginning of the table."""
+        kept = max((number for number in self._states if number <= version), default=-1)
+        stored = max((number for number in listing.checkpoints if number <= version), default=-1)
+        if kept >= stored:
+            return self._states[kept] if kept >= 0 else None
+        return self._checkpoint(stored, listing.checkpoints[stored], whole=True)
+
+    def _checkpoint(self, version: int, names: Sequence[str], *, whole: bool) -> State:
+        from grebe.formats.delta import checkpoints
+
+        if version in self._checkpoints and not whole:
+            return self._checkpoints[version]
+        paths = [f"{self.root}/{FOLDER}/{name}" for name in names]
+        state = checkpoints.read(self.files, self.root, version, paths, whole=whole)
+        self._checkpoints = {version: replace(state, files={})}
+        return state
+
+
+def _replaced(before: Listing, now: Listing) -> bool:
+    """Whether a commit that was seen is another one now: the folder holds a new table."""
+    return any(
+        now.commits[version] != seen
+        for version, seen in before.commits.items()
+        if version in now.commits
+    )
+
+
+def _founded(root: str, commit: Commit) -> State:
+    if commit.metadata is None or commit.protocol is None:
+        raise torn(f"{root}/{FOLDER}", "the first commit has no schema")
+    empty = State(commit.version, commit.metadata, commit.protocol, {}, {})
+    return empty.after(commit)
+
+
+def _known(root: str, protocol: Protocol) -> Protocol:
+    unknown = sorted(protocol.reader - READER_FEATURES)
+    if unknown:
+        raise SourceError(
+            f'table "{root}" needs features that this version does not read',
+            detail=", ".join(unknown),
+            code="unknown-table-feature",
+        )
+    return protocol
+
+
+def expired(root: str, version: int) -> HistoryExpiredError:
+    """The error for a version that the log no longer leads to."""
+    return HistoryExpiredError(
+        f'version {version} of table "{root}" no longer exists',
+        detail="its log was cleaned up, or it was never there",
+        hint="refresh in full, and keep the log longer than the time between two refreshes",
+    )

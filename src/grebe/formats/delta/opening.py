@@ -1,0 +1,105 @@
+"""Opens Delta tables: folders under a root, or tables of a catalog that Spark already has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from grebe.errors import SourceError, UnknownTableError
+from grebe.formats.base import Place, Select, Session, Source, Storage
+from grebe.formats.delta.log import Log
+from grebe.formats.delta.position import read_position
+from grebe.formats.delta.source import DeltaSource
+from grebe.formats.delta.storage import DeltaStorage
+from grebe.formats.files import DriverFiles, Files, SparkFiles, local_path
+from grebe.formats.folders import folder_of, remove_folder, write_view
+from grebe.formats.sql_text import quote
+from grebe.model import Position, TableName
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaTables:
+    """The tables of one root folder, or of one catalog of Spark."""
+
+    place: Place
+
+    def relation(self, name: TableName) -> str:
+        """The table in Spark SQL."""
+        if self.place.spark_catalog:
+            return replace(name, catalog=self.place.spark_catalog).quoted()
+        return f"delta.{quote(folder_of(self.place, name))}"
+
+    def source(self, name: TableName, spark: Session) -> Source:
+        """The table as a source."""
+        log = self._log(name, spark)
+        return DeltaSource(name, log.root, log.files, spark=spark)
+
+    def storage(self, name: TableName, session: SparkSession) -> Storage:
+        """The table as a view's storage."""
+
+        def spark() -> SparkSession:
+            return session
+
+        return DeltaStorage(session, name, self.relation(name), lambda: self._log(name, spark))
+
+    def position(self, name: TableName, spark: Session) -> Position | None:
+        """The position of a storage table, from its log."""
+        try:
+            return read_position(self._log(name, spark))
+        except UnknownTableError:
+            return None
+
+    def publish(self, name: TableName, session: SparkSession, select: Select) -> None:
+        """A view of the catalog, or a file in the folder of the public name; in one step."""
+        if self.place.spark_catalog:
+            text = f"CREATE OR REPLACE VIEW {self.relation(name)} AS {select('spark')}"
+            session.sql(text).collect()
+        else:
+            write_view(folder_of(self.place, name), select("spark"))
+
+    def stage(self, name: TableName, rows: DataFrame) -> str:
+        """A table of its own."""
+        if self.place.spark_catalog:
+            rows.writeTo(self.relation(name)).using("delta").create()
+        else:
+            rows.write.format("delta").save(folder_of(self.place, name))
+        return self.relation(name)
+
+    def unstage(self, name: TableName, session: SparkSession) -> None:
+        """Drop the table and its files."""
+        if self.place.spark_catalog:
+            session.sql(f"DROP TABLE IF EXISTS {self.relation(name)}").collect()
+        else:
+            remove_folder(folder_of(self.place, name))
+
+    def _log(self, name: TableName, spark: Session) -> Log:
+        root = (
+            self._location(name, spark())
+            if self.place.spark_catalog
+            else folder_of(self.place, name)
+        )
+        return Log(root.rstrip("/"), _files(root, spark))
+
+    def _location(self, name: TableName, session: SparkSession) -> str:
+        """Where Spark's catalog says the table is; no job."""
+        from pyspark.errors import AnalysisException
+
+        try:
+            rows = session.sql(f"DESCRIBE TABLE EXTENDED {self.relation(name)}").collect()
+        except AnalysisException as error:
+            if "NOT_FOUND" in str(error):
+                raise UnknownTableError(f'table "{name}" does not exist') from error
+            raise
+        found = {str(row[0]).strip(): str(row[1]) for row in rows}
+        if found.get("Provider", "").lower() != "delta" or "Location" not in found:
+            raise SourceError(f'table "{name}" is not a Delta table')
+        local = local_path(found["Location"])
+        return found["Location"] if local is None else local
+
+
+def _files(root: str, spark: Session) -> Files:
+    """The driver reads this machine's disk itself; elsewhere only Spark has the credentials."""
+    return SparkFiles(spark) if local_path(root) is None else DriverFiles()

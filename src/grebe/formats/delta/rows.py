@@ -1,0 +1,168 @@
+"""Weighted rows of a plan's files, read by Arrow on the driver: no Spark job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from grebe.formats.base import WEIGHT
+from grebe.formats.delta.actions import DataFile
+from grebe.formats.delta.projection import (
+    NeedsSparkError,
+    arrow_type,
+    constant,
+    find,
+    missing,
+    project,
+)
+from grebe.formats.delta.schema import Field, TableSchema
+from grebe.formats.delta.window import Feed, Plan
+from grebe.formats.files import Files, torn
+from grebe.formats.parquet_rows import chunk_bytes, selection
+from grebe.formats.weights import FileWeights
+
+CHANGE_TYPE = "_change_type"
+_SIGNS = {"insert": 1, "update_postimage": 1, "delete": -1, "update_preimage": -1}
+_LEGACY = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
+_Read = tuple[pa.Table, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be read of every file."""
+
+    fields: tuple[Field, ...]
+    schema: TableSchema
+
+    @property
+    def shape(self) -> pa.Schema:
+        """The Arrow schema of the result."""
+        columns = [pa.field(f.name, arrow_type(f.type)) for f in self.fields]
+        return pa.schema([*columns, pa.field(WEIGHT, pa.int64(), nullable=False)])
+
+
+def read_weighted(files: Files, plan: Plan, want: Wanted) -> _Read:
+    """All rows with a weight, and the number of bytes that were read.
+
+    Raises:
+        NeedsSparkError: when only Delta's own reader makes sense of a file.
+    """
+    read = [_data_file(files, weights, want) for weights in plan.touched]
+    read += [_feed_file(files, feed, want) for feed in plan.feeds]
+    whole = pa.concat_tables([t for t, _ in read]) if read else want.shape.empty_table()
+    return whole, sum(size for _, size in read)
+
+
+def read_live(files: Files, live: Sequence[DataFile], plan: Plan, want: Wanted) -> pa.Table:
+    """All rows of some files that are not deleted; their weights are all 1."""
+    weights = {entry.file.key: entry for entry in plan.touched}
+    return pa.concat_tables(
+        [
+            want.shape.empty_table(),
+            *(_data_file(files, weights[f.key], want)[0] for f in live if f.key in weights),
+        ]
+    )
+
+
+def feed_rows(files: Files, plan: Plan) -> list[int]:
+    """The number of rows in each file of the feed."""
+    found = []
+    for feed in plan.feeds:
+        with _Opened(files, feed.file.path) as parquet:
+            found.append(parquet.metadata.num_rows)
+    return found
+
+
+class _Opened:
+    """A Parquet file whose troubles carry its name."""
+
+    def __init__(self, files: Files, path: str) -> None:
+        self._path = path
+        self._files = files
+
+    def __enter__(self) -> pq.ParquetFile:
+        self._stream = self._files.open(self._path)
+        try:
+            self._parquet = pq.ParquetFile(
+                self._stream, coerce_int96_timestamp_unit="us", pre_buffer=False
+            )
+        except (pa.ArrowException, OSError) as error:
+            self._stream.close()
+            raise torn(self._path, error) from error
+        return self._parquet
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        self._parquet.close()
+        self._stream.close()
+        if isinstance(error, pa.ArrowException | OSError):
+            raise torn(self._path, error) from error
+
+
+def _data_file(files: Files, weights: FileWeights[DataFile], want: Wanted) -> _Read:
+    path, records = weights.file.path, weights.file.records
+    with _Opened(files, path) as parquet:
+        if parquet.metadata.num_rows != records:
+            raise torn(path, f"{parquet.metadata.num_rows} rows instead of {records}")
+        groups, positions, values = selection(parquet.metadata, weights)
+        used = _used(parquet, want)
+        raw = parquet.read_row_groups(groups, columns=used) if used and groups else None
+        if raw is not None and len(positions) < raw.num_rows:
+            raw = raw.take(positions)
+        columns = _columns(raw, weights.file.partition, want, len(values))
+        table = pa.Table.from_arrays([*columns, pa.array(values, pa.int64())], schema=want.shape)
+        return table, chunk_bytes(parquet.metadata, groups, used)
+
+
+def _feed_file(files: Files, feed: Feed, want: Wanted) -> _Read:
+    path = feed.file.path
+    with _Opened(files, path) as parquet:
+        used = [*_used(parquet, want), CHANGE_TYPE]
+        raw = parquet.read(columns=used)
+        kinds = pa.array(list(_SIGNS), pa.string())
+        signs = pa.array([sign * feed.sign for sign in _SIGNS.values()], pa.int64())
+        values = pc.take(signs, pc.index_in(raw[CHANGE_TYPE].cast(pa.string()), kinds))
+        if values.null_count:
+            raise torn(path, "an unknown kind of change")
+        columns = _columns(raw, feed.file.partition, want, raw.num_rows)
+        table = pa.Table.from_arrays([*columns, values.combine_chunks()], schema=want.shape)
+        groups = list(range(parquet.metadata.num_row_groups))
+        return table, chunk_bytes(parquet.metadata, groups, used)
+
+
+def _used(parquet: pq.ParquetFile, want: Wanted) -> list[str]:
+    """The file's own names of the columns that are wanted and that it has."""
+    notes = parquet.metadata.metadata or {}
+    if any(key in notes for key in _LEGACY):
+        raise NeedsSparkError("dates in the calendar of an old Spark")
+    parts = list(parquet.schema_arrow)
+    places = [
+        find(parts, field, by_number=want.schema.by_number)
+        for field in want.fields
+        if not want.schema.is_partition(field)
+    ]
+    return [parts[place].name for place in places if place is not None]
+
+
+def _columns(
+    raw: pa.Table | None, partition: Mapping[str, str | None], want: Wanted, length: int
+) -> list[pa.Array]:
+    parts = [] if raw is None else list(raw.schema)
+    by_number = want.schema.by_number
+    columns = []
+    for field in want.fields:
+        if want.schema.is_partition(field):
+            columns.append(constant(field, partition.get(field.physical), length))
+            continue
+        place = find(parts, field, by_number=by_number)
+        if raw is None or place is None:
+            columns.append(missing(field, length))
+        else:
+            whole = raw.column(place).combine_chunks()
+            if isinstance(whole, pa.ChunkedArray):
+                whole = pa.concat_arrays(whole.chunks)
+            columns.append(project(whole, field.type, by_number=by_number))
+    return columns

@@ -1,0 +1,176 @@
+"""Weighted rows of a plan's files, read by Spark from just those files; and whole versions.
+
+No `_jvm`, no RDD: everything here also runs over Spark Connect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from grebe.formats.base import WEIGHT
+from grebe.formats.delta.projection import arrow_type, partition_value
+from grebe.formats.delta.rows import CHANGE_TYPE
+from grebe.formats.delta.schema import Array, Field, Map, Primitive, Struct, TableSchema, Type
+from grebe.formats.delta.schema import spark_text as text_of
+from grebe.formats.delta.window import Plan
+from grebe.formats.files import escape_glob, normal
+from grebe.formats.frames import to_frame
+from grebe.formats.identity import quoted
+from grebe.formats.spark_files import mark_table, normal_path
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import DataType, StructField
+
+_FIELD_ID = "parquet.field.id"
+_BY_ID = "spark.sql.parquet.fieldId.read.enabled"
+
+
+def read_weighted(
+    spark: SparkSession, plan: Plan, schema: TableSchema, fields: Sequence[Field]
+) -> DataFrame:
+    """All rows with a weight; nothing runs yet."""
+    spark.conf.set(_BY_ID, "true")
+    frames = []
+    if plan.touched:
+        frames.append(_data_rows(spark, plan, schema, fields))
+    frames += [
+        _feed_rows(spark, plan, sign, schema, fields)
+        for sign in (1, -1)
+        if any(feed.sign == sign for feed in plan.feeds)
+    ]
+    return reduce(lambda left, right: left.unionAll(right), frames)
+
+
+def _data_rows(
+    spark: SparkSession, plan: Plan, schema: TableSchema, fields: Sequence[Field]
+) -> DataFrame:
+    from pyspark.sql import functions as sf
+
+    paths = [weights.file.path for weights in plan.touched]
+    rows = _files(spark, paths, schema, fields).withColumn("__pos", sf.col("_metadata.row_index"))
+    listed = {w.file.path: w.file.partition for w in plan.touched}
+    bases = pa.array([w.base for w in plan.touched], pa.int64())
+    rows = rows.join(sf.broadcast(_listed(spark, listed, bases, schema, fields)), "__path")
+    weight = sf.col("__base")
+    marks = mark_table(plan.touched)
+    if marks.num_rows:
+        rows = rows.join(spark.createDataFrame(marks), ["__path", "__pos"], "left")
+        weight = weight + sf.coalesce(sf.col("__mark"), sf.lit(0))
+    named = [sf.col(f"c{i}").alias(field.name) for i, field in enumerate(fields)]
+    return rows.select(*named, weight.cast("bigint").alias(WEIGHT)).where(f"{quoted(WEIGHT)} <> 0")
+
+
+def _feed_rows(
+    spark: SparkSession, plan: Plan, sign: int, schema: TableSchema, fields: Sequence[Field]
+) -> DataFrame:
+    from pyspark.sql import functions as sf
+
+    feeds = {feed.file.path: feed.file.partition for feed in plan.feeds if feed.sign == sign}
+    rows = _files(spark, list(feeds), schema, fields, extra=(CHANGE_TYPE,))
+    bases = pa.array([sign] * len(feeds), pa.int64())
+    rows = rows.join(sf.broadcast(_listed(spark, feeds, bases, schema, fields)), "__path")
+    added = sf.col(CHANGE_TYPE).isin("insert", "update_postimage")
+    weight = sf.when(added, sf.col("__base")).otherwise(-sf.col("__base"))
+    named = [sf.col(f"c{i}").alias(field.name) for i, field in enumerate(fields)]
+    return rows.select(*named, weight.cast("bigint").alias(WEIGHT))
+
+
+def _files(
+    spark: SparkSession,
+    paths: Sequence[str],
+    schema: TableSchema,
+    fields: Sequence[Field],
+    extra: Sequence[str] = (),
+) -> DataFrame:
+    """The files' own columns as `c<i>` in the wanted types, with the path of each row's file."""
+    from pyspark.sql import functions as sf
+    from pyspark.sql.types import StringType, StructType
+    from pyspark.sql.types import StructField as Part
+
+    stored = {i: f for i, f in enumerate(fields) if not schema.is_partition(f)}
+    parts = [_struct_field(field, by_number=schema.by_number) for field in stored.values()]
+    shape = StructType([*parts, *(Part(name, StringType(), True) for name in extra)])
+    reader = spark.read.schema(shape).option("datetimeRebaseMode", "CORRECTED")
+    reader = reader.option("int96RebaseMode", "CORRECTED")
+    files = reader.parquet(*[escape_glob(path) for path in paths])
+    named = [
+        sf.col(quoted(field.physical)).cast(_logical(field.type)).alias(f"c{i}")
+        for i, field in stored.items()
+    ]
+    path = normal_path(sf.col("_metadata.file_path")).alias("__path")
+    return files.select(*named, *extra, path, "_metadata")
+
+
+def _listed(
+    spark: SparkSession,
+    files: Mapping[str, Mapping[str, str | None]],
+    bases: pa.Array,
+    schema: TableSchema,
+    fields: Sequence[Field],
+) -> DataFrame:
+    """One row per file: its base weight, and the values of the partition columns."""
+    columns: dict[str, pa.Array] = {
+        "__path": pa.array([normal(path) for path in files], pa.string()),
+        "__base": bases,
+    }
+    types = {"__path": "string", "__base": "bigint"}
+    for index, field in enumerate(fields):
+        if schema.is_partition(field):
+            values = [partition_value(field, p.get(field.physical)) for p in files.values()]
+            columns[f"c{index}"] = pa.array(values, arrow_type(field.type))
+            types[f"c{index}"] = text_of(field.type)
+    return to_frame(spark, pa.table(columns), types)
+
+
+def _struct_field(field: Field, *, by_number: bool) -> StructField:
+    from pyspark.sql.types import StructField as Part
+
+    notes = {_FIELD_ID: field.field_id} if by_number and field.field_id is not None else None
+    return Part(field.physical, _physical(field.type, by_number=by_number), True, notes)
+
+
+def _physical(kind: Type, *, by_number: bool) -> DataType:
+    """The Spark type with the names that the files use."""
+    from pyspark.sql import types as st
+
+    match kind:
+        case Primitive():
+            return st.DataType.fromDDL(text_of(kind))
+        case Struct(fields):
+            return st.StructType([_struct_field(f, by_number=by_number) for f in fields])
+        case Array(element):
+            return st.ArrayType(_physical(element, by_number=by_number), True)
+        case Map(key, value):
+            return st.MapType(
+                _physical(key, by_number=by_number), _physical(value, by_number=by_number), True
+            )
+
+
+def _logical(kind: Type) -> DataType:
+    """The Spark type with the names that the table uses."""
+    from pyspark.sql import types as st
+
+    match kind:
+        case Primitive():
+            return st.DataType.fromDDL(text_of(kind))
+        case Struct(fields):
+            return st.StructType([st.StructField(f.name, _logical(f.type), True) for f in fields])
+        case Array(element):
+            return st.ArrayType(_logical(element), True)
+        case Map(key, value):
+            return st.MapType(_logical(key), _logical(value), True)
+
+
+def read_version(
+    spark: SparkSession, root: str, version: int, fields: Sequence[Field]
+) -> DataFrame:
+    """All rows of a version in the columns asked for, by Delta's own reader."""
+    from pyspark.sql import functions as sf
+
+    frame = spark.read.format("delta").option("versionAsOf", version).load(root)
+    return frame.select(*[sf.col(quoted(field.name)).alias(field.name) for field in fields])

@@ -1,0 +1,75 @@
+"""A Delta table that holds a view: made, read and moved by grebe alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from grebe.errors import ConflictError
+from grebe.formats.base import Committed, Orphan, Write
+from grebe.formats.delta import statements
+from grebe.formats.delta.commit import CHECKPOINT_EVERY, Committer
+from grebe.formats.delta.log import Log
+from grebe.formats.delta.position import read_position
+from grebe.formats.delta.schema import TableSchema
+from grebe.model import Frontier, Position, RunId, Schema, TableName
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SETTINGS = {
+    # Views over this view read its feed and not the files that a merge rewrote.
+    "delta.enableChangeDataFeed": "true",
+    "delta.checkpointInterval": str(CHECKPOINT_EVERY),
+}
+_ODD = re.compile(r"[ ,;{}()\n\t=]")
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaStorage:
+    """The storage table of one view.
+
+    ``table`` is its name in SQL, ``log`` gives its log as it is now. ``session`` must be one that
+    nobody else writes with during a commit.
+    """
+
+    session: SparkSession
+    name: TableName
+    table: str
+    log: Callable[[], Log]
+    by_driver: bool = True
+    """Let delta-rs make small commits; without it every commit is a Spark statement."""
+
+    def create(self, schema: Schema, properties: Mapping[str, str]) -> None:
+        """Make the empty table; an existing one with the same columns is left alone."""
+        columns = {column.name: column.type for column in schema.columns}
+        settings = {**SETTINGS, **properties}
+        if any(_ODD.search(name) for name in columns):
+            settings["delta.columnMapping.mode"] = "name"
+        self.session.sql(statements.create_table(self.table, columns, settings)).collect()
+        log = self.log()
+        metadata, _ = log.described(log.refreshed().head)
+        stored = [field.name for field in TableSchema.of(metadata).fields]
+        if stored != list(columns):
+            raise ConflictError(
+                f'table "{self.name}" exists with other columns',
+                detail=f"found {', '.join(stored)}",
+            )
+
+    def position(self) -> Position:
+        """The last published frontier and the version it was read at."""
+        return read_position(self.log())
+
+    def commit(self, writes: Sequence[Write], frontier: Frontier, expected: Position) -> Committed:
+        """Move the table once, rows and frontier together, if it is still at ``expected``."""
+        committer = Committer(self.session, self.name, self.table, self.log(), self.by_driver)
+        return committer.commit(writes, frontier, expected)
+
+    def orphans(self) -> tuple[Orphan, ...]:
+        """Nothing: what an unfinished run wrote is in no commit, and VACUUM removes it."""
+        return ()
+
+    def abandon(self, run_id: RunId) -> None:
+        """Nothing: an unpublished run left nothing that anybody could see."""

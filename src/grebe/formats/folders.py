@@ -1,0 +1,56 @@
+"""Tables that are folders under a root: where they lie, and what stands beside them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import uuid
+from pathlib import Path
+
+from grebe.errors import ConfigError, UnknownTableError
+from grebe.formats.base import Place
+from grebe.formats.files import local_path
+from grebe.model import TableName
+
+VIEW_FILE = "_grebe_view.json"
+"""The file behind a public name: the SELECT that shows the view."""
+
+
+def folder_of(place: Place, name: TableName) -> str:
+    """The folder of a table: root, schema, name."""
+    if not place.root:
+        raise ConfigError(
+            f'catalog "{place.catalog}" has no folder',
+            hint="give it a root, or the name of a catalog that Spark has",
+        )
+    parts = [*name.schema.split("."), name.name]
+    if any(part in ("", ".", "..") or "/" in part or "\\" in part for part in parts):
+        raise UnknownTableError(f'table "{name}" cannot be a folder')
+    root = place.root.rstrip("/")
+    return "/".join([root.removeprefix("file://") if root.startswith("file:///") else root, *parts])
+
+
+def write_view(folder: str, select: str) -> None:
+    """Put the SELECT of a public name in place of the one before, in one step."""
+    local = local_path(folder)
+    if local is None:
+        raise ConfigError(
+            f'a view in folder "{folder}" has no place for its public name',
+            hint="keep views in a catalog, or under a root on this machine",
+        )
+    target = Path(local) / VIEW_FILE
+    target.parent.mkdir(parents=True, exist_ok=True)
+    draft = target.with_name(f".{VIEW_FILE}.{uuid.uuid4().hex}")
+    with draft.open("w", encoding="utf-8") as stream:
+        json.dump({"sql": select}, stream, ensure_ascii=False)
+        stream.flush()
+        os.fsync(stream.fileno())
+    draft.replace(target)
+
+
+def remove_folder(folder: str) -> None:
+    """Remove a folder of this machine; others are left to their owner."""
+    local = local_path(folder)
+    if local is not None:
+        shutil.rmtree(local, ignore_errors=True)
