@@ -10,9 +10,9 @@ from compiler.laws.check import DeltaLaw, Difference
 from compiler.laws.databases import draw
 from compiler.laws.engine import Database, one_case
 from compiler.laws.plans import IntegrityError, Runner, Sources, batched, lowered_tree, planned
-from compiler.laws.trees import GLOBAL, TREES, scan, sql
+from compiler.laws.trees import GLOBAL, TREES, aggregate, scan, sql
 from compiler.mutations import MUTATIONS, Mutation, broken
-from grebe.compiler.nodes import Filter, InnerJoin, Node, Project
+from grebe.compiler.nodes import Filter, InnerJoin, MarkJoin, Node, Project, SemiJoin
 from grebe.compiler.scalar import column
 
 CASES = 1_500
@@ -22,9 +22,21 @@ STILL = frozenset({("s", 1), ("s", 0)})
 
 _PAIRS = InnerJoin((scan("r"), scan("s")), (sql("r_a = s_a"),))
 _RAISING = "CAST(CASE WHEN r_x = s_c THEN 'no number' ELSE '1' END AS INTEGER)"
+_ON = f"r_a = s_a AND {_RAISING} = 1"
 RAISING: dict[str, Node] = {
     "raises/project": Project(_PAIRS, (("k", column("r_a")), ("v", sql(_RAISING)))),
     "raises/filter": Filter(_PAIRS, sql(f"{_RAISING} = 1")),
+    "raises/anti": SemiJoin(scan("r"), scan("s"), sql(_ON), anti=True),
+    "raises/mark": MarkJoin(scan("r"), scan("s"), sql(_ON), "m"),
+    "raises/aggregate": aggregate(_PAIRS, ("r_a",), total=f"SUM({_RAISING})"),
+    "raises/key": aggregate(
+        Project(
+            SemiJoin(scan("r"), scan("s"), sql("r_a = s_a")),
+            (("k", sql("CAST(r_s AS INTEGER)")), ("x", column("r_x"))),
+        ),
+        ("k",),
+        middle="MEDIAN(x)",
+    ),
 }
 ALL = {**TREES, **GLOBAL, **RAISING}
 
@@ -46,10 +58,11 @@ def never_side_by_side() -> Database:
     r = {"a": "INTEGER", "b": "INTEGER", "x": "INTEGER", "f": "DOUBLE", "s": "VARCHAR"}
     s = {"a": "INTEGER", "c": "INTEGER", "y": "DECIMAL(10,2)", "k": "BOOLEAN"}
     sources = Sources.of({"r": r, "s": s})
-    sources.take({"r": {(1, 1, 1, 0.5, "a"): 1}, "s": {(1, 2, None, True): 1}})
+    alone = (9, 1, 5, 0.5, "no number")
+    sources.take({"r": {(1, 1, 1, 0.5, "7"): 1, alone: 1}, "s": {(1, 2, None, True): 1}})
     sources.take(
         {
-            "r": {(1, 1, 1, 0.5, "a"): -1, (1, 1, 2, 0.5, "a"): 1},
+            "r": {(1, 1, 1, 0.5, "7"): -1, (1, 1, 2, 0.5, "7"): 1},
             "s": {(1, 2, None, True): -1, (1, 1, None, True): 1},
         }
     )

@@ -13,6 +13,7 @@ from typing import Final
 
 from sqlglot import exp
 
+from grebe.compiler import forgiving
 from grebe.compiler.nodes import (
     WEIGHT,
     Aggregate,
@@ -419,7 +420,7 @@ def _indent(text: str) -> str:
 
 def _spelled(ast: exp.Expr, dialect: str) -> exp.Expr:
     """The tree with grebe's own functions replaced by what the engine has for them."""
-    if ast.find(exp.Anonymous) is None:
+    if ast.find(exp.Anonymous, exp.Try) is None:
         return ast
 
     def replace(tree: exp.Expr) -> exp.Expr:
@@ -429,4 +430,4 @@ def _spelled(ast: exp.Expr, dialect: str) -> exp.Expr:
             return exp.maybe_parse(template.format(arguments), dialect=dialect)
         return tree
 
-    return ast.copy().transform(replace, copy=False)
+    return forgiving.spelled(ast.copy().transform(replace, copy=False), dialect)

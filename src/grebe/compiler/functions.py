@@ -282,10 +282,14 @@ _TOTAL: Final = words("""
 
 def can_raise(tree: exp.Expr) -> bool:
     """True when the expression may raise on some input; unknown ones are taken to be able to."""
-    return any(
-        type(node).__name__ not in _TOTAL and not _is_typed_null(node)
-        for node in tree.walk(prune=lambda node: isinstance(node, exp.DataType))
-    )
+    return any(True for _ in raising(tree))
+
+
+def raising(tree: exp.Expr) -> Iterable[exp.Expr]:
+    """The parts of an expression that may raise themselves; nothing inside TRY does."""
+    for node in tree.walk(prune=lambda item: isinstance(item, (exp.DataType, exp.Try))):
+        if type(node).__name__ not in _TOTAL and not _is_typed_null(node):
+            yield node
 
 
 def _is_typed_null(tree: exp.Expr) -> bool:

@@ -151,7 +151,7 @@ SELECT "key", CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0 TH
               HAVING SUM("__grebe_weight") <> 0
             ) AS __grebe_q2
           ) AS __grebe_q3
-        ) AS __grebe_q4 ON ("a" + 1) IS NOT DISTINCT FROM "key__key"
+        ) AS __grebe_q4 ON TRY("a" + 1) IS NOT DISTINCT FROM "key__key"
       ) AS __grebe_q5
     ) AS __grebe_q6
   ) AS __grebe_q7

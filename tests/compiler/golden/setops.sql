@@ -584,7 +584,7 @@ SELECT "x_2", "__grebe_weight" FROM (
             SELECT CAST("x" AS BIGINT) AS "x" FROM (
               SELECT "x" FROM r_new
             ) AS __grebe_q1
-            SEMI JOIN __grebe_c3 ON CAST("x" AS BIGINT) IS NOT DISTINCT FROM "x_2__key"
+            SEMI JOIN __grebe_c3 ON TRY(CAST("x" AS BIGINT)) IS NOT DISTINCT FROM "x_2__key"
           ) AS __grebe_q11
         ) AS __grebe_q12
       ) AS __grebe_q13

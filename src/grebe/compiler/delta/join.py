@@ -38,14 +38,14 @@ from grebe.compiler.scalar import Scalar, all_of
 
 def change(node: InnerJoin, of: Rules) -> Node:
     """The sum of the terms, one for each part that can change."""
-    risky = [item for item in node.on if _risky(item, node.parts)]
+    risky = [item for item in node.on if is_risky(item, node.parts)]
     if risky:
         safe = InnerJoin(node.parts, tuple(item for item in node.on if item not in risky))
         return of.change(Filter(safe, all_of(risky)))
     return summed(*(_term(node, place, of) for place in range(len(node.parts))))
 
 
-def _risky(item: Scalar, parts: Sequence[Node]) -> bool:
+def is_risky(item: Scalar, parts: Sequence[Node]) -> bool:
     """True when a condition can raise on a pair of rows that never stood side by side."""
     return any(
         can_raise(tree) and _touches_several(tree, parts) for tree in item.ast.find_all(exp.Expr)

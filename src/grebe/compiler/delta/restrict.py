@@ -19,6 +19,7 @@ from typing import Final
 
 from sqlglot import exp
 
+from grebe.compiler.forgiving import forgiving
 from grebe.compiler.nodes import (
     Aggregate,
     Distinct,
@@ -55,8 +56,17 @@ def restrict(node: Node, keys: Node, pairs: Sequence[Pair]) -> Node:
     """The rows whose pair values occur together in ``keys``."""
     if not pairs:
         return node
+    mild = _mild(pairs)
+    if len(mild) < len(pairs):
+        return _above(restrict(node, keys, mild), keys, tuple(pairs))
     push = _PUSHES.get(type(node))
-    return push(node, keys, tuple(pairs)) if push else _above(node, keys, tuple(pairs))
+    return push(node, keys, mild) if push else _above(node, keys, mild)
+
+
+def _mild(pairs: Sequence[Pair]) -> Pairs:
+    """The pairs that may be evaluated on any row: below, more rows are met than the query meets."""
+    found = ((forgiving(item), key) for item, key in pairs)
+    return tuple((item, key) for item, key in found if item is not None)
 
 
 def restrict_columns(node: Node, keys: Node, names: Sequence[str]) -> Node:

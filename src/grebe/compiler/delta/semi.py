@@ -3,7 +3,8 @@
 Law: ``d(L ⋉ S) = dL ⋉ S_new + { l in L_old that a row of dS matches : [n_new > 0] - [n_old > 0] }``
 with n the number of matches; the anti join has ``dL ▷ S_new`` and the opposite sign.
 ``x NOT IN S`` is an anti join on ``COALESCE(x = y, TRUE)``.
-Needs: S at both versions, only where it can meet a touched row.
+Needs: S at both versions, only where it can meet a touched row; conditions that can raise as in
+mark.
 Falls back when: never.
 Example: ``r WHERE EXISTS (s.a = r.a)`` -> ``dr ⋉ s_new``, and rows of r_old whose first match came
 or whose last match went.
@@ -11,7 +12,7 @@ or whose last match went.
 
 from __future__ import annotations
 
-from grebe.compiler.delta.mark import AFTER, COPIES, near_match, touched
+from grebe.compiler.delta.mark import AFTER, COPIES, meetings, near_match, touched
 from grebe.compiler.delta.rules import Rules
 from grebe.compiler.delta.weights import summed, weighted
 from grebe.compiler.nodes import MarkJoin, Node, SemiJoin
@@ -20,9 +21,12 @@ from grebe.compiler.scalar import build, column
 
 def change(node: SemiJoin, of: Rules) -> Node:
     """Changed left rows that match, and old left rows that began or ceased to."""
-    delta = of.change(node.left)
-    right = near_match(of.new(node.right), delta, node.on)
-    arrived = weighted(SemiJoin(delta, right, node.on, node.anti), node.columns)
+    arrived = [
+        weighted(
+            SemiJoin(delta, near_match(right, delta, node.on), node.on, node.anti), node.columns
+        )
+        for delta, right in meetings(node, of)
+    ]
     known = build("COALESCE(:theta, FALSE)", theta=node.on)
     turned = touched(MarkJoin(node.left, node.right, known, "__grebe_mark"), of)
     entering = ":copies" if not node.anti else "-:copies"
@@ -32,4 +36,4 @@ def change(node: SemiJoin, of: Rules) -> Node:
         after=column(AFTER),
         copies=column(COPIES),
     )
-    return summed(arrived, weighted(turned, node.columns, weight))
+    return summed(*arrived, weighted(turned, node.columns, weight))

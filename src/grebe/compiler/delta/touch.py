@@ -18,6 +18,7 @@ from grebe.compiler.delta.restrict import equal_columns
 from grebe.compiler.delta.rules import Rules
 from grebe.compiler.delta.weights import consolidated
 from grebe.compiler.facts import Noise, noise
+from grebe.compiler.forgiving import forgiving
 from grebe.compiler.nodes import (
     Aggregate,
     Distinct,
@@ -53,7 +54,8 @@ class Touch:
         return Distinct(self.rows(node, outputs))
 
     def rows(self, node: Node, outputs: Outputs) -> Node:
-        """The touched values, as often as they are found."""
+        """The touched values, as often as they are found; where one raises, any value will do."""
+        outputs = tuple((name, forgiving(item) or item) for name, item in outputs)
         facts = noise(node, self.of.types, self.memo)
         used = frozenset().union(*(item.columns for _, item in outputs))
         if facts.columns & used:
