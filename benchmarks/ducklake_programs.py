@@ -1,15 +1,19 @@
 """Maintain against recompute in DuckLake: a join aggregate over six million rows, 0.1 % changed.
 
-Both run in one process on the same tables: `maintain` as `compile_ivm` gives it, and the view's
-query written to a table as a person would without it. The table of lines came in twelve loads. The
-changes are either in the newest load, as most are, or spread over all of them, the worst case:
-then every file has to be read to say what was deleted from it.
+Both run in one process on the same tables, one after the other after every change: `maintain` as
+`compile_ivm` gives it, and the view's query written to a table as a person would without it. Two
+views: a row for each of 150,000 customers, and one for each of 2,400 days, which the order of the
+orders follows. The table of lines came in twelve loads. The changed keys lie in the newest 1 % of the key range (clustered, how data
+arrives), or all over it (spread, the worst case: then every file has to be read to say what was
+deleted from it).
 
     python -m benchmarks.ducklake_programs [rows]
 """
 
 from __future__ import annotations
 
+import json
+import os
 import statistics
 import sys
 import tempfile
@@ -18,13 +22,17 @@ from pathlib import Path
 
 import duckdb
 
-from grebe import compile_ivm
+from grebe import MaterializedView, Naming, compile_ivm
 from grebe.ducklake import load_extensions
 
-VIEW = (
-    "SELECT o.customer, SUM(l.amount) AS total, SUM(l.quantity) AS quantity, COUNT(*) AS n"
-    " FROM lines AS l JOIN orders AS o ON l.order_id = o.id GROUP BY o.customer"
+TOTALS = (
+    "SELECT o.{key}, SUM(l.amount) AS total, SUM(l.quantity) AS quantity, COUNT(*) AS n"
+    " FROM {at}lines AS l JOIN {at}orders AS o ON l.order_id = o.id GROUP BY o.{key}"
 )
+VIEWS = {
+    "by_customer": TOTALS.replace("{key}", "customer"),
+    "by_day": TOTALS.replace("{key}", "day"),
+}
 SCHEMAS = {
     "lines": {
         "id": "INTEGER",
@@ -32,55 +40,85 @@ SCHEMAS = {
         "quantity": "INTEGER",
         "amount": "DECIMAL(12,2)",
     },
-    "orders": {"id": "INTEGER", "customer": "INTEGER"},
+    "orders": {"id": "INTEGER", "customer": "INTEGER", "day": "INTEGER"},
 }
-RUNS = 5
-
-
+RUNS = 8
+"""The first run of each is cold and not counted."""
 LOADS = 12
+RESULTS = Path(__file__).parent / "results" / "ducklake-programs.json"
+
+
+class _Named(Naming):
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def mv_table(self) -> str:
+        return self.name
 
 
 def main(rows: int) -> None:
-    for where in ("newest load", "all loads"):
+    found = []
+    for where in ("clustered", "spread"):
         with tempfile.TemporaryDirectory() as folder:
-            measure(Path(folder), rows, where)
+            found += measure(Path(folder), rows, where)
+    if rows == 6_000_000:
+        RESULTS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
-def measure(folder: Path, rows: int, where: str) -> None:
+def measure(folder: Path, rows: int, where: str) -> list[dict[str, object]]:
     con = prepared(folder, rows)
-    view = compile_ivm(VIEW, schemas=SCHEMAS)
-    con.execute(view.create_cursors_table)
-    con.execute(view.create_mv)
-    for statement in view.initialize_cursors:
-        con.execute(statement)
-    kept, again = [], []
+    views = {name: created(con, name) for name in VIEWS}
+    times: dict[str, list[tuple[float, float]]] = {name: [] for name in views}
     for run in range(RUNS):
-        change(con, rows, run, newest=where == "newest load")
-        kept.append(timed(con, *view.maintain))
-        again.append(timed(con, f"CREATE OR REPLACE TABLE dl.again AS {qualified()}"))
-        assert same(con, view.query_mv)
+        change(con, rows, run, clustered=where == "clustered")
+        for name, view in views.items():
+            query = VIEWS[name].format(at="dl.")
+            kept = timed(con, *view.maintain)
+            again = timed(con, f"CREATE OR REPLACE TABLE dl.again_{name} AS {query}")
+            assert same(con, view.query_mv, f"dl.again_{name}")
+            times[name].append((kept, again))
     con.close()
-    one, other = statistics.median(kept), statistics.median(again)
-    print(f"{rows:,} rows, {rows // 1000:,} changed in {where}, median of {RUNS}:")
-    print(f"  maintain  {one:.2f} s   ({', '.join(f'{item:.2f}' for item in kept)})")
-    print(f"  recompute {other:.2f} s   ({', '.join(f'{item:.2f}' for item in again)})")
-    print(f"  ratio     {one / other:.3f}", flush=True)
+    return [reported(rows, where, name, found[1:]) for name, found in times.items()]
+
+
+def created(con: duckdb.DuckDBPyConnection, name: str) -> MaterializedView:
+    view = compile_ivm(VIEWS[name].format(at=""), schemas=SCHEMAS, naming=_Named(name))
+    for statement in (view.create_cursors_table, view.create_mv, *view.initialize_cursors):
+        con.execute(statement)
+    return view
+
+
+def reported(
+    rows: int, where: str, name: str, times: list[tuple[float, float]]
+) -> dict[str, object]:
+    kept, again = (statistics.median(side) for side in zip(*times, strict=True))
+    print(f"{rows:,} rows, {rows // 1000:,} changed, {where}, {name}, median of {len(times)}:")
+    print(f"  maintain {kept * 1000:.0f} ms, recompute {again * 1000:.0f} ms,", end="")
+    print(f" ratio {kept / again:.3f}", flush=True)
+    return {
+        "rows": rows,
+        "changes": where,
+        "view": name,
+        "runs": len(times),
+        "maintain_ms": round(kept * 1000),
+        "recompute_ms": round(again * 1000),
+        "ratio": round(kept / again, 3),
+        "load": round(os.getloadavg()[0], 1),
+    }
 
 
 def prepared(folder: Path, rows: int) -> duckdb.DuckDBPyConnection:
     con = duckdb.connect(config={"threads": 2})
     load_extensions(con)
     con.execute(f"ATTACH 'ducklake:{folder / 'lake.duckdb'}' AS dl (DATA_PATH '{folder}/data/')")
-    con.execute("CREATE TABLE dl.orders (id INTEGER, customer INTEGER)")
-    con.execute(
-        "CREATE TABLE dl.lines (id INTEGER, order_id INTEGER, quantity INTEGER,"
-        " amount DECIMAL(12,2))"
-    )
+    for table, columns in SCHEMAS.items():
+        fields = ", ".join(f"{name} {kind}" for name, kind in columns.items())
+        con.execute(f"CREATE TABLE dl.{table} ({fields})")
     part = rows // LOADS
     for load in range(LOADS):
         first = load * part
         con.execute(
-            f"INSERT INTO dl.orders SELECT i, hash(i) % {rows // 40} FROM"
+            f"INSERT INTO dl.orders SELECT i, hash(i) % {rows // 40}, i * 9600 // {rows} FROM"
             f" range({first // 4}, {(first + part) // 4}) AS r(i)"
         )
         con.execute(
@@ -90,27 +128,22 @@ def prepared(folder: Path, rows: int) -> duckdb.DuckDBPyConnection:
     return con
 
 
-def change(con: duckdb.DuckDBPyConnection, rows: int, run: int, *, newest: bool) -> None:
+def change(con: duckdb.DuckDBPyConnection, rows: int, run: int, *, clustered: bool) -> None:
     """Half inserts, a quarter deletes, a quarter updates of lines; some orders change hands."""
     part = rows // 1000
     first = rows + run * part
-    low, step = (rows - rows // LOADS, 4000 // LOADS) if newest else (0, 4000)
+    low, step = (rows - rows // 100, 40) if clustered else (0, 4000)
     con.execute(
         f"INSERT INTO dl.lines SELECT i + {first}, {low} // 4 + hash(i) % {(rows - low) // 4},"
         f" hash(i) % 50, hash(i) % 100000 / 100 FROM range({part // 2}) AS r(i)"
     )
-    con.execute(f"DELETE FROM dl.lines WHERE id >= {low} AND id % {step} = {run}")
+    some = f"id >= {low} AND id < {rows} AND id % {step}"
+    con.execute(f"DELETE FROM dl.lines WHERE {some} = {run}")
+    con.execute(f"UPDATE dl.lines SET amount = amount + 1 WHERE {some} = {run + step // 2}")
     con.execute(
-        f"UPDATE dl.lines SET amount = amount + 1 WHERE id >= {low} AND id % {step} = {run + 100}"
+        "UPDATE dl.orders SET customer = customer + 1"
+        f" WHERE id >= {low // 4} AND id % {step} = {run}"
     )
-    con.execute(
-        f"UPDATE dl.orders SET customer = customer + 1 WHERE id >= {low // 4}"
-        f" AND id % {step} = {run}"
-    )
-
-
-def qualified() -> str:
-    return VIEW.replace("lines AS", "dl.lines AS").replace("orders AS", "dl.orders AS")
 
 
 def timed(con: duckdb.DuckDBPyConnection, *statements: str) -> float:
@@ -120,8 +153,8 @@ def timed(con: duckdb.DuckDBPyConnection, *statements: str) -> float:
     return time.perf_counter() - begun
 
 
-def same(con: duckdb.DuckDBPyConnection, shown: str) -> bool:
-    one, other = f"SELECT * FROM ({shown})", "SELECT * FROM dl.again"
+def same(con: duckdb.DuckDBPyConnection, shown: str, truth: str) -> bool:
+    one, other = f"SELECT * FROM ({shown})", f"SELECT * FROM {truth}"
     rows = con.execute(f"({one} EXCEPT ALL {other}) UNION ALL ({other} EXCEPT ALL {one})")
     return not rows.fetchall()
 

@@ -21,6 +21,8 @@ class Kind:
 
     metadata: str = "duckdb"
     inlining: bool = True
+    server: str = ""
+    """Where PostgreSQL listens, as its connection string says it."""
 
     def __str__(self) -> str:
         return f"{self.metadata}{'' if self.inlining else '-files'}"
@@ -49,7 +51,8 @@ class Lake:
     def connect(self) -> duckdb.DuckDBPyConnection:
         """A new DuckDB with the catalogs attached."""
         con = duckdb.connect(config={"threads": 1})
-        load_extensions(con, "ducklake", "sqlite_scanner")
+        scanner = "postgres" if self.kind.metadata == "postgres" else "sqlite"
+        load_extensions(con, "ducklake", f"{scanner}_scanner")
         for catalog in self.catalogs:
             con.execute(self._attach(catalog))
         return con
@@ -59,6 +62,10 @@ class Lake:
         options = [f"DATA_PATH '{self.folder / catalog}/'"]
         if not self.kind.inlining:
             options.append("DATA_INLINING_ROW_LIMIT 0")
+        if self.kind.metadata == "postgres":
+            database = f"postgres:{self.kind.server}"
+            options.append(f"METADATA_SCHEMA '{catalog}'")
+            return f"ATTACH 'ducklake:{database}' AS \"{catalog}\" ({', '.join(options)})"
         if scheme:
             options += ["META_JOURNAL_MODE 'WAL'", "META_BUSY_TIMEOUT 5000"]
         file = self.folder / f"{catalog}.{self.kind.metadata}"

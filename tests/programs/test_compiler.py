@@ -349,4 +349,4 @@ def test_F273_names_and_literals_are_quoted() -> None:
         mv_catalog="my lake",
     )
     assert '"my lake"."main"."it\'s ""odd"""' in view.create_mv
-    assert "'my ''t'''" in view.maintain[4]
+    assert "'my ''t'''" in view.maintain[1]

@@ -377,6 +377,36 @@ def test_F054_a_window_without_rows_only_moves_the_cursor(filled: Lake) -> None:
     assert str(mine) not in [item for items in dict(changes).values() for item in items]  # type: ignore[call-overload]
 
 
+@pytest.mark.parametrize(
+    ("retention", "age", "moves"),
+    [("7 days", 5, True), ("7 days", 3, False), (None, 500, False)],
+)
+def test_F054_a_cursor_moves_before_it_holds_back_expiry(
+    filled: Lake, retention: str | None, age: int, moves: bool
+) -> None:
+    """Half of what the source keeps has passed, and only another table was written."""
+    view = made(filled)
+    if retention:
+        filled.run(f"CALL dl.set_option('expire_older_than', '{retention}')")
+    filled.run("CREATE TABLE dl.other (a INTEGER)")
+    filled.run(
+        "UPDATE __ducklake_metadata_dl.ducklake_snapshot SET snapshot_time = now()"
+        f" - INTERVAL {age} DAY WHERE snapshot_id < {filled.head()}"
+    )
+    seen, head = cursor(filled)["t"], filled.head()
+    maintain(filled.con, view)
+    assert cursor(filled)["t"] == (head if moves else seen)
+    assert filled.head() == (head + 1 if moves else head)
+    check(filled, view, TOTALS)
+    maintain(filled.con, view)
+    assert filled.head() == (head + 1 if moves else head)
+    mine = filled.value("SELECT table_id FROM ducklake_table_info('dl') WHERE table_name = 'mv'")
+    written = filled.value(
+        f"SELECT changes FROM dl.snapshots() WHERE snapshot_id = {filled.head()}"
+    )
+    assert str(mine) not in str(written)
+
+
 def test_F056_a_lost_cursor_row_is_named(filled: Lake) -> None:
     view = made(filled)
     filled.run("DELETE FROM dl._ivm_cursors")

@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from grebe.compiler.emit import Leaf, emit
-from grebe.compiler.nodes import At, Named, Node, Scan, Stored, Verbatim
+from grebe.compiler.nodes import At, Named, Node, Project, Scan, Stored, Verbatim
 from grebe.compiler.plan import ACTION, COPIES, Append, Check, Compute, Merge, RefreshPlan, Step
+from grebe.compiler.program.held import HELD, ROW_ID, holding
 from grebe.compiler.program.sources import Source
 from grebe.compiler.program.storage import Storage
 from grebe.compiler.program.text import (
@@ -19,6 +20,7 @@ from grebe.compiler.program.text import (
     ident,
     keep,
     listed,
+    literal,
     require_none,
     same,
     temporary,
@@ -30,6 +32,7 @@ from grebe.errors import InternalError
 _ROW = "__grebe_row"
 _COPY = "__grebe_copy"
 _APPLIES = variable("grebe_applies")
+_HELD = temporary(f"step_{HELD}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,15 @@ class Writer:
     view: str
     falls_back: bool
 
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        return holding(self.plan.steps)
+
+    @property
+    def holds(self) -> bool:
+        """True when the stored rows that may go are kept by a step."""
+        return any(isinstance(step, Compute) and step.name == HELD for step in self.steps)
+
     def sql(self, node: Node, pins: str = "grebe_new") -> str:
         """The text of a relation; new states are read at the versions of a variable."""
 
@@ -52,8 +64,12 @@ class Writer:
 
     def _leaf(self, leaf: Leaf, pins: str) -> str:
         match leaf:
+            case Stored() if ROW_ID in leaf.columns:
+                return f"({self.storage.select_raw(ROW_ID)}) AS stored"
             case Stored():
                 return f"({self.storage.select()}) AS stored"
+            case Named() if leaf.step == HELD:
+                return f"({self.storage.select_kept(_HELD)}) AS stored"
             case Named():
                 return temporary(f"step_{leaf.step}")
             case Scan():
@@ -95,7 +111,7 @@ class Writer:
 
     def statements(self) -> list[str]:
         """From the deltas to the written rows."""
-        steps = [self._step(step) for step in self.plan.steps if isinstance(step, (Compute, Check))]
+        steps = [self._step(step) for step in self.steps if isinstance(step, (Compute, Check))]
         return [*steps, *self._rows(), *self._doomed(), *self._write()]
 
     def _step(self, step: Step) -> str:
@@ -120,9 +136,26 @@ class Writer:
         if self.falls_back or not parts:
             made += self._compared()
             parts.append(self._missing())
-        numbered = "\nUNION ALL\n".join(parts)
-        everything = f"SELECT *, ROW_NUMBER() OVER () AS {ident(_ROW)} FROM (\n{numbered}\n) AS r"
-        return [*made, keep("rows", everything)]
+        if self._ready is not None:
+            return made
+        return [*made, keep("rows", "\nUNION ALL\n".join(parts))]
+
+    @property
+    def _ready(self) -> str | None:
+        """The step that already holds the rows to write, when there is nothing to add to them."""
+        last = self.steps[-1] if self.steps else None
+        if self.falls_back or not isinstance(last, Merge) or not isinstance(last.node, Project):
+            return None
+        below = last.node.input
+        plain = all(item.column == name for name, item in last.node.outputs)
+        return below.step if isinstance(below, Named) and plain else None
+
+    @property
+    def _to_write(self) -> str:
+        """The rows to write, as SQL."""
+        name = "rows" if self._ready is None else f"step_{self._ready}"
+        where = "" if self._ready is None else f" WHERE {_APPLIES}"
+        return f"(SELECT *, rowid AS {ident(_ROW)} FROM {temporary(name)}{where}) AS rows"
 
     def _merged(self, step: Append | Merge) -> str:
         columns = listed(self._names)
@@ -138,7 +171,7 @@ class Writer:
         columns = listed(self._names)
         full = variable("grebe_full")
         copy = f"ROW_NUMBER() OVER (PARTITION BY {columns}) AS {ident(_COPY)}"
-        stored = ", ".join(self.storage._item(*pair) for pair in self.storage.kept)
+        stored = ", ".join(self.storage.item(*pair) for pair in self.storage.kept)
         return [
             keep(
                 "wanted",
@@ -163,7 +196,7 @@ class Writer:
         )
 
     def _doomed(self) -> list[str]:
-        """The row ids that go, and the proof that each change found what it must replace."""
+        """The row ids that go, with the proof that each change found what it must replace."""
         parts: list[str] = []
         on: tuple[str, ...] | None = next(
             (step.on for step in self.plan.steps if isinstance(step, Merge)), None
@@ -173,36 +206,33 @@ class Writer:
         if self.falls_back or not self.plan.steps:
             surplus = same("present", "wanted", (*self._names, _COPY))
             parts.append(
-                f"SELECT present.{ident(_ROW)} AS id, NULL AS {ident(_ROW)}"
-                f" FROM {temporary('present')} AS present"
+                f"SELECT present.{ident(_ROW)} AS id FROM {temporary('present')} AS present"
                 f" ANTI JOIN {temporary('wanted')} AS wanted ON {surplus}"
             )
-        kept = keep("doomed", "\nUNION ALL\n".join(parts)) if parts else None
-        return [item for item in (kept, self._proof() if on is not None else None) if item]
+        return [keep("doomed", "\nUNION ALL\n".join(parts))] if parts else []
 
     def _matched(self, on: tuple[str, ...]) -> str:
-        stored = ", ".join(self.storage._item(*pair) for pair in self.storage.kept if pair[0] in on)
-        inner = f"SELECT {stored + ', ' if stored else ''}rowid AS id FROM {self.storage.table}"
-        return (
-            f"SELECT stored.id, rows.{ident(_ROW)} FROM ({inner}) AS stored\n"
-            f"JOIN {temporary('rows')} AS rows ON {same('stored', 'rows', on)}"
-            f" AND rows.{ident(ACTION)} <> 'insert'"
-        )
-
-    def _proof(self) -> str:
-        found = (
-            f"SELECT rows.{ident(_ROW)} FROM {temporary('rows')} AS rows\n"
-            f"LEFT JOIN {temporary('doomed')} AS doomed"
-            f" ON rows.{ident(_ROW)} = doomed.{ident(_ROW)}\n"
-            f"WHERE rows.{ident(ACTION)} <> 'insert'\n"
-            f"GROUP BY rows.{ident(_ROW)}, rows.{ident(COPIES)}\n"
-            f"HAVING COUNT(doomed.id) <> rows.{ident(COPIES)}"
-        )
+        """The stored rows of every change, which must be as many as it says."""
+        if self.holds:
+            inner = self.storage.select_kept(_HELD, on, f"{ident(ROW_ID)} AS id")
+        else:
+            stored = ", ".join(self.storage.item(*p) for p in self.storage.kept if p[0] in on)
+            inner = f"SELECT {stored + ', ' if stored else ''}rowid AS id FROM {self.storage.table}"
         message = f'[integrity] materialized view "{self.view}": a row to be replaced is not stored'
-        return require_none(found, message)
+        found = (
+            f"SELECT list(stored.id) FILTER (stored.id IS NOT NULL) AS ids,"
+            f" rows.{ident(COPIES)} AS copies FROM {self._to_write}\n"
+            f"LEFT JOIN ({inner}) AS stored ON {same('stored', 'rows', on)}\n"
+            f"WHERE rows.{ident(ACTION)} <> 'insert'"
+            f" GROUP BY rows.{ident(_ROW)}, rows.{ident(COPIES)}"
+        )
+        return (
+            f"SELECT UNNEST(CASE WHEN COALESCE(len(ids), 0) = copies THEN ids"
+            f" ELSE error({literal(message)}) END) AS id FROM (\n{found}\n) AS found"
+        )
 
     def _write(self) -> list[str]:
-        rows, doomed = temporary("rows"), temporary("doomed")
+        rows, doomed = self._to_write, temporary("doomed")
         table = self.storage.table
         deletes = any(isinstance(step, Merge) for step in self.plan.steps)
         made = []
@@ -215,7 +245,8 @@ class Writer:
         written = f"EXISTS (SELECT 1 FROM {rows})"
         if deletes or self.falls_back or not self.plan.steps:
             written += f" OR EXISTS (SELECT 1 FROM {doomed})"
-        advance = f"SELECT {variable('grebe_worth')} OR {variable('grebe_full')} OR {written}"
+        known = " OR ".join(variable(f"grebe_{name}") for name in ("worth", "aged", "full"))
+        advance = f"SELECT {known} OR {written}"
         return [*made, assign("grebe_advance", advance)]
 
 

@@ -10,9 +10,9 @@ from grebe.compiler.lower import Lowered
 from grebe.compiler.nodes import Project, Scan, Stored, walk
 from grebe.compiler.plan import RefreshPlan
 from grebe.compiler.program.apply import Writer, kept_relations
-from grebe.compiler.program.cursors import Cursors, described
+from grebe.compiler.program.cursors import Cursors, described, tables
 from grebe.compiler.program.naming import Naming
-from grebe.compiler.program.sources import Place, Source
+from grebe.compiler.program.sources import Place, Source, struct, struct_of
 from grebe.compiler.program.storage import storage_of
 from grebe.compiler.program.text import assign, ident, literal
 from grebe.compiler.program.view import MaterializedView
@@ -93,16 +93,19 @@ class Program:
     def _create(self, cursors: Cursors, writer: Writer) -> str:
         """What is read is captured in one statement, then read, then handed to the cursors."""
         points = ",\n".join(f"  {literal(s.field)}: {_point(s)}" for s in self.sources)
-        captured = assign("grebe_read", f"SELECT {{\n{points}\n}}")
-        pins = ", ".join(
-            f"{literal(s.field)}: {s.value('grebe_read')}.snapshot" for s in self.sources
+        found = tables(source.catalog for source in self.sources)
+        captured = assign(
+            "grebe_read",
+            f"SELECT {{\n{points}\n}} FROM (SELECT {struct_of(self.sources, described)} AS point"
+            f" FROM (\n{found}\n) AS found)",
         )
+        pins = struct(self.sources, lambda s: f"{s.value('grebe_read')}.snapshot")
         return ";\n".join(
             [
                 captured,
-                assign("grebe_pins", f"SELECT {{{pins}}}"),
+                assign("grebe_pins", pins),
                 writer.create("grebe_pins"),
-                cursors.remember("grebe_read"),
+                cursors.remember("grebe_read", "grebe_pins"),
             ]
         )
 
@@ -111,10 +114,9 @@ class Program:
             cursors, self.naming.mv_table(), self.falls_back, always_full=not self.plan.steps
         )
         body = window.statements()
-        if self.plan.steps:
-            body += deltas(self.sources)
+        body += deltas(self.sources, read=bool(self.plan.steps))
         body += writer.statements()
-        body += cursors.move()
+        body.append(cursors.move(redefines=self.falls_back))
         return ["BEGIN", *body, *kept_relations(body), "COMMIT"]
 
 
@@ -122,6 +124,6 @@ def _point(source: Source) -> str:
     """What identifies the state of a source that is read now."""
     newest = f"SELECT MAX(snapshot_id) FROM ducklake_snapshots({literal(source.catalog)})"
     return (
-        f"(SELECT {{'snapshot': ({newest}), 'identity': point.identity,"
-        f" 'columns': point.columns}} FROM (SELECT (\n{described(source)}\n) AS point))"
+        f"{{'snapshot': ({newest}), 'identity': point.{source.field}.identity,"
+        f" 'columns': point.{source.field}.columns}}"
     )

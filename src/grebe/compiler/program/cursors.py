@@ -6,18 +6,12 @@ refuses the second of two transactions that update the same rows, so one of two 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
 
 from grebe.compiler.program.sources import Source, struct
-from grebe.compiler.program.text import (
-    assign,
-    ident,
-    keep,
-    literal,
-    temporary,
-    variable,
-)
+from grebe.compiler.program.text import assign, ident, literal, variable
 
 COLUMNS = (
     ("mv_name", "VARCHAR"),
@@ -25,6 +19,7 @@ COLUMNS = (
     ("source_schema", "VARCHAR"),
     ("source_table", "VARCHAR"),
     ("last_snapshot", "BIGINT"),
+    ("source_rows", "BIGINT"),
     ("source_identity", "VARCHAR"),
     ("source_columns", "VARCHAR"),
     ("definition", "VARCHAR"),
@@ -57,14 +52,19 @@ class Cursors:
         digest = blake2b(f"{self.view}\x1f{self.definition}".encode(), digest_size=4).hexdigest()
         return f"grebe_created_{digest}"
 
-    def remember(self, read: str) -> str:
+    def remember(self, read: str, pins: str) -> str:
         """The statement that hands on what `create_mv` has read."""
         points = [
-            f"CAST({source.value(read)}.{what} AS VARCHAR)"
+            f"CAST({point} AS VARCHAR)"
             for source in self.sources
-            for what in ("snapshot", "identity", "columns")
+            for point in (
+                f"{source.value(read)}.snapshot",
+                f"(SELECT COUNT(*) FROM {source.at(pins)})",
+                f"{source.value(read)}.identity",
+                f"{source.value(read)}.columns",
+            )
         ]
-        return f"SET VARIABLE {self.created} = [{', '.join(points)}]"
+        return assign(self.created, f"SELECT [{', '.join(points)}]")
 
     def create(self) -> str:
         """The table, made if it is missing; a table with other columns is an error."""
@@ -79,19 +79,33 @@ class Cursors:
         return f"CREATE TABLE IF NOT EXISTS {self.table} (\n{columns}\n);\n{check}"
 
     def key(self, source: Source) -> str:
-        """The condition that finds the row of a source."""
+        """The condition that finds the row of a source among those of the view."""
         pairs = (
-            ("mv_name", self.mv),
-            ("source_catalog", source.catalog),
-            ("source_schema", source.schema),
             ("source_table", source.table),
+            ("source_schema", source.schema),
+            ("source_catalog", source.catalog),
         )
         return " AND ".join(f"{ident(name)} = {literal(value)}" for name, value in pairs)
 
-    def read(self) -> list[str]:
-        """The rows as one variable; a missing or a doubled row raises."""
-        rows = f"SELECT * FROM {self.table} WHERE mv_name = {literal(self.mv)}"
-        return [keep("cursors", rows), assign("grebe_cursor", struct(self.sources, self._read))]
+    @property
+    def mine(self) -> str:
+        """The condition that finds the rows of the view."""
+        return f'"mv_name" = {literal(self.mv)}'
+
+    def by_source(self, value: Callable[[Source], str], otherwise: str) -> str:
+        """A value for the row of each source."""
+        branches = " ".join(f"WHEN {self.key(s)} THEN {value(s)}" for s in self.sources)
+        return f"CASE {branches} ELSE {otherwise} END"
+
+    def read(self) -> str:
+        """The rows as one variable, in one reading; a missing or a doubled row raises."""
+        number = self.by_source(lambda source: str(source.number), "0")
+        rows = (
+            f"SELECT {number} AS source, definition, {{'snapshot': last_snapshot,"
+            " 'rows': source_rows, 'identity': source_identity, 'columns': source_columns} AS point"
+            f"\nFROM {self.table} WHERE {self.mine}"
+        )
+        return assign("grebe_cursor", f"{struct(self.sources, self._read)} FROM (\n{rows}\n) AS c")
 
     def _read(self, source: Source) -> str:
         subject = f'materialized view "{self.view}" and source "{source.key}"'
@@ -101,23 +115,26 @@ class Cursors:
             f'[definition-changed] materialized view "{self.view}" was created from another'
             " definition: drop it and create it again"
         )
+        mine = f"FILTER (source = {source.number})"
         return (
-            f"(SELECT CASE WHEN COUNT(*) = 0 THEN error({literal(missing)})\n"
-            f"  WHEN COUNT(*) > 1 THEN error({literal(double)})\n"
-            f"  WHEN MIN(definition) <> {literal(self.definition)} THEN error({literal(changed)})\n"
-            "  ELSE {'snapshot': MIN(last_snapshot), 'identity': MIN(source_identity),"
-            " 'columns': MIN(source_columns)} END\n"
-            f"  FROM {temporary('cursors')} WHERE {self.key(source)})"
+            f"CASE COUNT(*) {mine} WHEN 0 THEN error({literal(missing)}) WHEN 1 THEN\n"
+            f"  CASE WHEN MIN(definition) {mine} = {literal(self.definition)}"
+            f" THEN ANY_VALUE(point) {mine} ELSE error({literal(changed)}) END\n"
+            f"  ELSE error({literal(double)}) END"
         )
 
     def initialize(self) -> list[str]:
-        """One statement per source, and the last one forgets what `create_mv` left."""
-        merged = [self._initialize(source) for source in self.sources]
-        return [*merged, f"SET VARIABLE {self.created} = NULL"]
+        """Two statements per source, and the last one forgets what `create_mv` left.
 
-    def _initialize(self, source: Source) -> str:
+        Not one MERGE: DuckLake writes a file for what MERGE inserts, and keeps a few rows of an
+        INSERT in its catalog, from where every maintain reads them faster.
+        """
+        made = [statement for source in self.sources for statement in self._initialize(source)]
+        return [*made, f"SET VARIABLE {self.created} = NULL"]
+
+    def _initialize(self, source: Source) -> list[str]:
         made = f"CAST({variable(self.created)} AS VARCHAR[])"
-        first = 3 * (source.number - 1) + 1
+        first = 4 * (source.number - 1) + 1
         subject = f'materialized view "{self.view}" and source "{source.key}"'
         message = f"no cursor row for {subject}: run create_mv first, on this connection"
         values = {
@@ -126,59 +143,66 @@ class Cursors:
             "source_schema": literal(source.schema),
             "source_table": literal(source.table),
             "last_snapshot": f"CAST({made}[{first}] AS BIGINT)",
-            "source_identity": f"{made}[{first + 1}]",
-            "source_columns": f"{made}[{first + 2}]",
+            "source_rows": f"CAST({made}[{first + 1}] AS BIGINT)",
+            "source_identity": f"{made}[{first + 2}]",
+            "source_columns": f"{made}[{first + 3}]",
             "definition": literal(self.definition),
         }
         fresh = ", ".join(f"{value} AS {ident(name)}" for name, value in values.items())
         keys = ("mv_name", "source_catalog", "source_schema", "source_table")
-        on = " AND ".join(f"have.{ident(name)} = fresh.{ident(name)}" for name in keys)
-        moved = ", ".join(f"{ident(n)} = fresh.{ident(n)}" for n in values if n not in keys)
-        names = ", ".join(ident(name) for name in values)
-        inserted = ", ".join(f"fresh.{ident(name)}" for name in values)
-        known = f"EXISTS (SELECT 1 FROM {self.table} WHERE {self.key(source)})"
+        moved = ", ".join(f"{ident(n)} = {value}" for n, value in values.items() if n not in keys)
+        mine = f"{self.mine} AND {self.key(source)}"
         nothing = f"{variable(self.created)} IS NULL"
-        return (
-            f"MERGE INTO {self.table} AS have USING (\n"
-            f"  SELECT {fresh}\n"
-            f"  WHERE CASE WHEN NOT {nothing} THEN TRUE WHEN {known} THEN FALSE"
-            f" ELSE error({literal(message)}) END\n"
-            f") AS fresh ON {on}\n"
-            f"WHEN MATCHED THEN UPDATE SET {moved}\n"
-            f"WHEN NOT MATCHED THEN INSERT ({names}) VALUES ({inserted})"
-        )
+        return [
+            f"UPDATE {self.table} SET {moved}\nWHERE {mine} AND NOT {nothing}",
+            f"INSERT INTO {self.table} ({', '.join(ident(name) for name in values)})\n"
+            f"SELECT {fresh}\nWHERE CASE WHEN EXISTS (SELECT 1 FROM {self.table} WHERE {mine})"
+            f" THEN FALSE WHEN {nothing} THEN error({literal(message)}) ELSE TRUE END",
+        ]
 
-    def move(self) -> list[str]:
+    def move(self, *, redefines: bool) -> str:
         """The compare-and-set of every row: a row that is not where it was read raises.
 
         That each row is there exactly once was proved when it was read, in this transaction.
+        ``redefines`` says that a source may have become another table, or other columns.
         """
         message = f'[conflict] the cursor of materialized view "{self.view}" was moved by another'
-        moved = " ".join(
-            f"WHEN {self.key(s)} AND last_snapshot = {s.value('grebe_cursor')}.snapshot"
-            f" THEN {s.value('grebe_new')}"
-            for s in self.sources
-        )
-        sets = [f'"last_snapshot" = CASE {moved} ELSE error({literal(message)}) END']
-        sets += [
-            f"{ident(target)} = {self._by_source(what)}"
-            for target, what in (("source_identity", "identity"), ("source_columns", "columns"))
-        ]
-        rows = " OR ".join(f"({self.key(source)})" for source in self.sources)
-        return [
-            f"UPDATE {self.table} SET\n  {f',{chr(10)}  '.join(sets)}\n"
-            f"WHERE {variable('grebe_advance')} AND ({rows})"
-        ]
 
-    def _by_source(self, what: str) -> str:
-        branches = [
-            f"WHEN {self.key(s)} THEN {s.value('grebe_table')}.{what}" for s in self.sources
-        ]
-        return f"CASE {' '.join(branches)} END"
+        def moved(source: Source) -> str:
+            seen, new = source.value("grebe_cursor"), source.value("grebe_new")
+            return (
+                f"CASE WHEN last_snapshot = {seen}.snapshot THEN {new}"
+                f" ELSE error({literal(message)}) END"
+            )
+
+        values = {
+            "last_snapshot": moved,
+            "source_rows": lambda source: source.value("grebe_rows"),
+        }
+        if redefines:
+            values["source_identity"] = lambda source: f"{source.value('grebe_table')}.identity"
+            values["source_columns"] = lambda source: f"{source.value('grebe_table')}.columns"
+        sets = ",\n  ".join(
+            f"{ident(name)} = {self.by_source(value, ident(name))}"
+            for name, value in values.items()
+        )
+        return (
+            f"UPDATE {self.table} SET\n  {sets}\nWHERE {self.mine} AND {variable('grebe_advance')}"
+        )
+
+
+def tables(catalogs: Iterable[str]) -> str:
+    """A query for the tables of some catalogs, each catalog asked once."""
+    return "\nUNION ALL\n".join(
+        f"SELECT {literal(catalog)} AS catalog, lower(table_name) AS name,"
+        f" CAST(table_id AS VARCHAR) AS id, CAST(table_uuid AS VARCHAR) AS uuid"
+        f" FROM ducklake_table_info({literal(catalog)})"
+        for catalog in dict.fromkeys(catalogs)
+    )
 
 
 def described(source: Source) -> str:
-    """A query for the identity of a source and the types of its used columns."""
+    """The identity of a source and the types of its used columns, over `tables`."""
     names = ", ".join(literal(name.lower()) for name, _ in source.columns) or "NULL"
     missing = f'source "{source.key}" does not exist'
     columns = (
@@ -186,15 +210,12 @@ def described(source: Source) -> str:
         f" ORDER BY lower(column_name)), '') FROM (DESCRIBE {source.sql})"
         f" WHERE lower(column_name) IN ({names})"
     )
-    return (
-        f"SELECT CASE WHEN COUNT(*) = 0 THEN error({literal(missing)}) ELSE\n"
-        "  {'identity': string_agg(CAST(table_uuid AS VARCHAR), ' ' ORDER BY table_uuid),\n"
-        "   'ids': list(CAST(table_id AS VARCHAR)),\n"
-        f"   'columns': ({columns})}} END\n"
-        f"FROM ducklake_table_info({literal(source.catalog)})\n"
-        f"WHERE lower(table_name) = {literal(source.table.lower())}"
+    mine = (
+        f"FILTER (name = {literal(source.table.lower())} AND catalog = {literal(source.catalog)})"
     )
-
-
-HISTORY = temporary("history")
-"""The snapshots of every catalog that matters, read once."""
+    return (
+        f"CASE WHEN COUNT(*) {mine} = 0 THEN error({literal(missing)}) ELSE\n"
+        f"  {{'identity': string_agg(uuid, ' ' ORDER BY uuid) {mine},\n"
+        f"   'ids': list(id) {mine},\n"
+        f"   'columns': ({columns})}} END"
+    )

@@ -53,10 +53,15 @@ class Source:
         return f"{function}({names}, {start}, {self.value(upto)})"
 
 
+def struct_of(sources: Sequence[Source], value: Callable[[Source], str]) -> str:
+    """A value with a field for every source."""
+    fields = ",\n  ".join(f"{literal(s.field)}: {value(s)}" for s in sources)
+    return f"{{\n  {fields}\n}}"
+
+
 def struct(sources: Sequence[Source], value: Callable[[Source], str]) -> str:
     """A query for one value with a field for every source."""
-    fields = ",\n  ".join(f"{literal(s.field)}: {value(s)}" for s in sources)
-    return f"SELECT {{\n  {fields}\n}}"
+    return f"SELECT {struct_of(sources, value)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ computed value of unknown type is written only if it survives.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -39,17 +39,36 @@ class Storage:
     """(column of the table, SQL over the internal columns), public columns first."""
     wide: frozenset[str]
     """Internal columns that are stored as DECIMAL(38,0) in the place of HUGEINT."""
+    shown: frozenset[str]
+    """Running sums that are stored as readers see them: NULL where nothing was added up."""
 
     def select(self) -> str:
         """The stored rows under their internal names."""
-        items = ", ".join(self._item(*pair) for pair in self.kept)
+        items = ", ".join(self.item(*pair) for pair in self.kept)
         return f"SELECT {items} FROM {self.table}"
 
-    def _item(self, internal: str, name: str) -> str:
+    def select_raw(self, row_id: str) -> str:
+        """The stored rows as they are in the files, with their row ids."""
+        items = [_renamed(ident(name), internal) for internal, name in self.kept]
+        return f"SELECT {', '.join([*items, _renamed('rowid', row_id)])} FROM {self.table}"
+
+    def select_kept(self, table: str, names: Collection[str] | None = None, *more: str) -> str:
+        """Some columns of rows that `select_raw` gave, with the values that readers know."""
+        items = [
+            self.item(internal, internal)
+            for internal, _ in self.kept
+            if names is None or internal in names
+        ]
+        return f"SELECT {', '.join([*items, *more])} FROM {table}"
+
+    def item(self, internal: str, name: str) -> str:
+        """One column under its internal name."""
         value = ident(name)
+        if internal in self.shown:
+            value = f"COALESCE({value}, 0)"
         if internal in self.wide:
             value = f"CAST({value} AS HUGEINT)"
-        return value if value == ident(internal) else f"{value} AS {ident(internal)}"
+        return _renamed(value, internal)
 
     def values(self) -> str:
         """The values to write, over rows with internal names."""
@@ -61,22 +80,30 @@ class Storage:
         return tuple(name for name, _ in self.written)
 
 
+def _renamed(value: str, name: str) -> str:
+    return value if value == ident(name) else f"{value} AS {ident(name)}"
+
+
 def storage_of(plan: RefreshPlan, types: Types, naming: Naming, table: str) -> Storage:
     """The layout of the table for a plan."""
     shown = {public: _per_row(plan.public, internal) for internal, public in plan.outputs}
-    names = _table_names(plan, shown, naming)
+    sums = {public: _shown_sum(value) for public, value in shown.items()}
+    names = _table_names(plan, shown, sums, naming)
     wide = frozenset(name for name in plan.shape.columns if _is_wide(plan, name, types))
     kept = tuple((internal, names[internal]) for internal in plan.shape.columns)
     taken = {public: internal for internal, public in names.items()}
     written: list[tuple[str, str]] = []
+    seen = frozenset(name for public, name in sums.items() if name and names[name] == public)
     for public, value in shown.items():
         internal = taken.pop(public, None)
-        if internal is not None:
+        if value is not None and internal in seen:
+            written.append((public, _computed(value, wide, seen)))
+        elif internal is not None:
             written.append((public, _stored(plan, internal, wide, types)))
         elif value is not None:
-            written.append((public, _computed(value, wide)))
+            written.append((public, _computed(value, wide, seen)))
     written += [(name, _stored(plan, internal, wide, types)) for name, internal in taken.items()]
-    return Storage(table, kept, tuple(written), wide)
+    return Storage(table, kept, tuple(written), wide, seen)
 
 
 def _per_row(node: Node, name: str) -> Scalar | None:
@@ -96,13 +123,34 @@ def _per_row(node: Node, name: str) -> Scalar | None:
     return None
 
 
+def _shown_sum(value: Scalar | None) -> str | None:
+    """The running sum that a value shows unless nothing was added up; NULL then means zero."""
+    tree = value.ast if value is not None else None
+    if not isinstance(tree, exp.Case) or tree.args.get("default") or len(tree.args["ifs"]) != 1:
+        return None
+    result = tree.args["ifs"][0].args["true"]
+    is_sum = isinstance(result, exp.Column) and _purpose(result.name) == "sum"
+    return result.name if is_sum and _tests_count(tree.args["ifs"][0].this, result.name) else None
+
+
+def _tests_count(test: exp.Expr, total: str) -> bool:
+    """True for "something was added up": the count of the same argument is above zero."""
+    count = f"{total.removesuffix('_s')}_n"
+    is_above = isinstance(test, exp.GT) and test.expression == exp.Literal.number(0)
+    return is_above and isinstance(test.this, exp.Column) and test.this.name == count
+
+
 def _table_names(
-    plan: RefreshPlan, shown: Mapping[str, Scalar | None], naming: Naming
+    plan: RefreshPlan,
+    shown: Mapping[str, Scalar | None],
+    sums: Mapping[str, str | None],
+    naming: Naming,
 ) -> dict[str, str]:
     """What each internal column is called in the table."""
     names: dict[str, str] = {}
     for public, value in shown.items():
         internal = value.column if value is not None else None
+        internal = internal or sums[public]
         if internal is not None and internal not in names:
             names[internal] = public
     publics = {public.lower() for public in shown}
@@ -189,14 +237,12 @@ def _is_faithful(plan: RefreshPlan, name: str) -> bool:
     return origin(below, name) is not None
 
 
-def _computed(value: Scalar, wide: frozenset[str]) -> str:
+def _computed(value: Scalar, wide: frozenset[str], sums: frozenset[str]) -> str:
     text = value.ast.sql("duckdb", comments=False)
-    tree = value.ast
-    if isinstance(tree, exp.Case) and not tree.args.get("default") and len(tree.args["ifs"]) == 1:
-        result = tree.args["ifs"][0].args["true"]
-        if isinstance(result, exp.Column) and result.name in wide:
-            return f"CAST({text} AS DECIMAL(38, 0))"
-    return _guarded(text)
+    total = _shown_sum(value)
+    if total in wide:
+        return f"CAST({text} AS DECIMAL(38, 0))"
+    return text if total in sums else _guarded(text)
 
 
 def _guarded(value: str) -> str:

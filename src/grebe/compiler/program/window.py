@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grebe.compiler.program.cursors import HISTORY, Cursors, described
+from grebe.compiler.nodes import WEIGHT
+from grebe.compiler.program.cursors import Cursors, described, tables
 from grebe.compiler.program.sources import Source, struct
 from grebe.compiler.program.text import assign, ident, keep, literal, temporary, variable
 
 MAINTENANCE = ("merge_adjacent", "rewrite_delete", "flushed_inlined", "compacted_table")
 _REWRITE = "rewrite_delete"
+_OWN, _CURSORS = "own", "cursors"
+_WEIGHT = ident(WEIGHT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,57 +34,87 @@ class Window:
     def sources(self) -> tuple[Source, ...]:
         return self.cursors.sources
 
+    @property
+    def catalogs(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys([*(s.catalog for s in self.sources), self.cursors.catalog]))
+
     def statements(self) -> list[str]:
-        """From reading the cursor to knowing what moved."""
+        """From reading the cursor to knowing what moved; each catalog is asked once for each."""
+        found = tables(self.catalogs)
         return [
-            *self.cursors.read(),
-            keep("history", self._history()),
-            assign("grebe_table", struct(self.sources, lambda s: f"(\n{described(s)}\n)")),
+            self.cursors.read(),
+            assign("grebe_table", f"{self._tables()}\nFROM (\n{found}\n) AS found"),
+            assign("grebe_seen", f"{self._seen()}\nFROM (\n{self._history()}\n) AS history"),
             assign("grebe_reason", self._reason()),
-            assign("grebe_seen", struct(self.sources, self._seen)),
             assign("grebe_new", struct(self.sources, lambda s: f"{s.value('grebe_seen')}.newest")),
             assign("grebe_worth", self._worth()),
+            assign("grebe_aged", self._aged()),
             assign("grebe_full", self._full()),
             assign("grebe_old", struct(self.sources, _old)),
         ]
 
+    def _tables(self) -> str:
+        fields = [f"{literal(s.field)}: {described(s)}" for s in self.sources]
+        for field, name in ((_OWN, self.mv_table), (_CURSORS, self.cursors.name)):
+            here = f"catalog = {literal(self.cursors.catalog)} AND name = {literal(name.lower())}"
+            fields.append(f"{literal(field)}: list(id) FILTER ({here})")
+        return "SELECT {\n  " + ",\n  ".join(fields) + "\n}"
+
     def _history(self) -> str:
-        catalogs = dict.fromkeys([*(s.catalog for s in self.sources), self.cursors.catalog])
+        kinds = ", ".join(literal(kind) for kind in MAINTENANCE)
         return "\nUNION ALL\n".join(
-            f"SELECT {literal(catalog)} AS catalog, snapshot_id, changes,"
-            " list_distinct(flatten(map_values(changes))) AS touched"
+            f"SELECT {literal(catalog)} AS catalog, snapshot_id,"
+            " flatten(map_values(changes)) AS touched,"
+            f" list_contains(map_keys(changes), {literal(_REWRITE)}) AS rewrites,"
+            f" list_has_any(map_keys(changes), [{kinds}]) AS maintains,"
+            f" epoch(now()) - epoch(snapshot_time) > ({_half_retention(catalog)}) AS aged"
             f" FROM ducklake_snapshots({literal(catalog)})"
-            for catalog in catalogs
+            for catalog in self.catalogs
         )
 
-    def _seen(self, source: Source) -> str:
-        """The newest snapshot, and what the window holds of the source.
+    def _seen(self) -> str:
+        """What the window holds of every source, in one pass over the snapshots.
 
         Rewriting files leaves changes of older snapshots with other values in the feed, so a
         window with a rewrite is not trusted.
         """
-        kinds = ", ".join(literal(kind) for kind in MAINTENANCE)
-        rewritten = f"list_contains(map_keys(changes), {literal(_REWRITE)})"
-        return (
-            f"{{'newest': (SELECT MAX(snapshot_id) FROM {HISTORY}"
-            f" WHERE catalog = {literal(source.catalog)}),\n"
-            f"   'touched': EXISTS ({self._since(source)}),\n"
-            f"   'trusted': NOT EXISTS ({self._since(source)} AND {rewritten}),\n"
-            f"   'worth': EXISTS ({self._since(source)}"
-            f" AND NOT list_has_any(map_keys(changes), [{kinds}]))}}"
-        )
+        fields = [f"{literal(s.field)}: {self._seen_of(s)}" for s in self.sources]
+        here = f"catalog = {literal(self.cursors.catalog)} AND NOT maintains"
+        made = literal(f"{self.cursors.schema}.{self.mv_table}")
+        ids = variable("grebe_table")
+        created = f"list_contains(touched, {made})"
+        mine = f"(list_has_any(touched, {ids}.{_CURSORS}) OR {created})"
+        touched = f"{here} AND (list_has_any(touched, {ids}.{_OWN}) OR {created})"
+        fields += [
+            f"'theirs': MAX(snapshot_id) FILTER ({touched} AND NOT {mine})",
+            f"'mine': MAX(snapshot_id) FILTER ({touched} AND {mine})",
+        ]
+        return "SELECT {\n  " + ",\n  ".join(fields) + "\n}"
 
-    def _since(self, source: Source) -> str:
-        """The snapshots of the window that mention the source."""
-        return (
-            f"SELECT 1 FROM {HISTORY} WHERE catalog = {literal(source.catalog)}"
-            f" AND snapshot_id > {source.value('grebe_cursor')}.snapshot"
+    def _seen_of(self, source: Source) -> str:
+        here = f"catalog = {literal(source.catalog)}"
+        cursor = f"{source.value('grebe_cursor')}.snapshot"
+        since = (
+            f"{here} AND snapshot_id > {cursor}"
             f" AND list_has_any(touched, {source.value('grebe_table')}.ids)"
+        )
+        return (
+            f"{{'newest': MAX(snapshot_id) FILTER ({here}),\n"
+            f"   'alive': COUNT(*) FILTER ({here} AND snapshot_id = {cursor}) > 0,\n"
+            f"   'touched': COUNT(*) FILTER ({since}) > 0,\n"
+            f"   'aged': MAX(snapshot_id) FILTER ({here}) > {cursor}"
+            f" AND COUNT(*) FILTER ({here} AND snapshot_id = {cursor} AND aged) > 0,\n"
+            f"   'trusted': COUNT(*) FILTER ({since} AND rewrites) = 0,\n"
+            f"   'worth': COUNT(*) FILTER ({since} AND NOT maintains) > 0}}"
         )
 
     def _worth(self) -> str:
         """True when a source changed by something other than maintenance."""
         return "SELECT " + " OR ".join(f"{s.value('grebe_seen')}.worth" for s in self.sources)
+
+    def _aged(self) -> str:
+        """True when a cursor is older than half of what its source keeps."""
+        return "SELECT " + " OR ".join(f"{s.value('grebe_seen')}.aged" for s in self.sources)
 
     def _reason(self) -> str:
         cases = [case for source in self.sources for case in self._source_reasons(source)]
@@ -102,37 +135,20 @@ class Window:
             f'[range_expired] source "{source.key}" no longer has the snapshot that the view'
             f" has seen: {hint}"
         )
-        alive = (
-            f"EXISTS (SELECT 1 FROM {HISTORY} WHERE catalog = {literal(source.catalog)}"
-            f" AND snapshot_id = {seen}.snapshot)"
-        )
         return [
             (f"NOT list_has_all({ids}, string_split({seen}.identity, ' '))", literal(replaced)),
             (f"{now}.columns <> {seen}.columns", literal(changed)),
-            (f"NOT {alive}", literal(expired)),
+            (f"NOT {source.value('grebe_seen')}.alive", literal(expired)),
         ]
 
     def _foreign(self) -> tuple[str, str]:
         """A write to the view's table by somebody else: it moves no cursor."""
-        catalog = self.cursors.catalog
-        own = _ids(catalog, self.mv_table)
-        cursor = _ids(catalog, self.cursors.name)
-        made = literal(f"{self.cursors.schema}.{self.mv_table}")
-        kinds = ", ".join(literal(kind) for kind in MAINTENANCE)
-        here = (
-            f"SELECT MAX(snapshot_id) FILTER (NOT ours), MAX(snapshot_id) FILTER (ours) FROM (\n"
-            f"    SELECT snapshot_id, list_has_any(touched, {cursor})"
-            f" OR list_contains(touched, {made}) AS ours\n"
-            f"    FROM {HISTORY} WHERE catalog = {literal(catalog)}"
-            f" AND (list_has_any(touched, {own}) OR list_contains(touched, {made}))"
-            f" AND NOT list_has_any(map_keys(changes), [{kinds}]))"
-        )
         message = (
             f"[foreign-write] somebody else wrote to the table of materialized view"
             f' "{self.cursors.view}": drop it and create it again'
         )
-        test = f"(SELECT theirs > COALESCE(mine, -1) FROM ({here}) AS writes(theirs, mine))"
-        return test, literal(message)
+        seen = variable("grebe_seen")
+        return f"{seen}.theirs > COALESCE({seen}.mine, -1)", literal(message)
 
     def _full(self) -> str:
         if self.always_full:
@@ -140,10 +156,14 @@ class Window:
         return f"SELECT {variable('grebe_reason')} IS NOT NULL"
 
 
-def _ids(catalog: str, table: str) -> str:
+def _half_retention(catalog: str) -> str:
+    """Seconds after which a cursor that nothing moved must move all the same.
+
+    Otherwise it would hold back the expiry of snapshots for ever.
+    """
     return (
-        f"(SELECT list(CAST(table_id AS VARCHAR)) FROM ducklake_table_info({literal(catalog)})"
-        f" WHERE lower(table_name) = {literal(table.lower())})"
+        "SELECT epoch(CAST(value AS INTERVAL)) / 2"
+        f" FROM ducklake_options({literal(catalog)}) WHERE option_name = 'expire_older_than'"
     )
 
 
@@ -154,53 +174,76 @@ def _old(source: Source) -> str:
     return f"CASE WHEN {moved} THEN {seen}.snapshot ELSE {new} END"
 
 
-def deltas(sources: Sequence[Source]) -> list[str]:
-    """The consolidated change of every source, kept; and which of them really changed."""
-    made = [statement for source in sources for statement in _delta(source)]
+def deltas(sources: Sequence[Source], *, read: bool) -> list[str]:
+    """The consolidated change of every source, kept; and which of them really changed.
+
+    Each feed is read once and counted against the versions. One that does not add up is replaced
+    by the difference of the two versions. Without rules nothing is read, only counted.
+    """
+    counts = assign("grebe_rows", struct(sources, _rows))
+    if not read:
+        return [counts]
     net = struct(sources, lambda s: f"EXISTS (SELECT 1 FROM {temporary(f'delta_{s.number}')})")
     some = " OR ".join(source.value("grebe_moved") for source in sources)
-    return [*made, assign("grebe_moved", net), assign("grebe_applies", f"SELECT {some}")]
-
-
-def _delta(source: Source) -> list[str]:
-    """The feed read once, counted against the versions, and consolidated.
-
-    A feed that does not add up is replaced by the difference of the two versions.
-    """
-    names = ", ".join(ident(name) for name, _ in source.columns)
-    feed = temporary(f"feed_{source.number}")
-    added = source.changes("ducklake_table_insertions", "grebe_old", "grebe_new")
-    removed = source.changes("ducklake_table_deletions", "grebe_old", "grebe_new")
-    open_ = f"{source.value('grebe_old')} < {source.value('grebe_new')}"
-    trusted = f"{open_} AND {source.value('grebe_seen')}.trusted"
-    counted = f"grebe_counted_{source.number}"
-    differs = f"{open_} AND NOT {variable(counted)}"
-    grouped = ", ".join([names, *(key for key in map(_canonical, source.columns) if key)])
-    weight = ident("__grebe_weight")
     return [
-        keep(
-            f"feed_{source.number}",
-            f"SELECT {names}, 1 AS {weight} FROM {added} WHERE {trusted}\nUNION ALL\n"
-            f"SELECT {names}, -1 AS {weight} FROM {removed} WHERE {trusted}",
-        ),
-        assign(
-            counted,
-            f"SELECT {trusted} AND COALESCE((SELECT SUM({weight}) FROM {feed}), 0) ="
-            f" {_count(source, 'grebe_new', open_)} - {_count(source, 'grebe_old', open_)}",
-        ),
-        keep(
-            f"delta_{source.number}",
-            f"SELECT {names}, CAST(SUM({weight}) AS BIGINT) AS {weight} FROM (\n"
-            f"SELECT {names}, {weight} FROM {feed} WHERE {variable(counted)}\nUNION ALL\n"
-            f"SELECT {names}, 1 FROM {source.at('grebe_new')} WHERE {differs}\nUNION ALL\n"
-            f"SELECT {names}, -1 FROM {source.at('grebe_old')} WHERE {differs}\n"
-            f") AS changes\nGROUP BY {grouped}\nHAVING SUM({weight}) <> 0",
-        ),
+        *(keep(f"feed_{source.number}", _feed(source)) for source in sources),
+        counts,
+        assign("grebe_counted", struct(sources, _counted)),
+        *(keep(f"delta_{source.number}", _delta(source)) for source in sources),
+        assign("grebe_moved", net),
+        assign("grebe_applies", f"SELECT {some}"),
     ]
 
 
-def _count(source: Source, pins: str, guard: str) -> str:
-    return f"(SELECT COUNT(*) FROM {source.at(pins)} WHERE {guard})"
+def _rows(source: Source) -> str:
+    """How many rows the source has now; the cursor knows it when nothing touched the source."""
+    moved = f"{source.value('grebe_seen')}.touched OR {variable('grebe_full')}"
+    count = f"(SELECT COUNT(*) FROM {source.at('grebe_new')} WHERE {moved})"
+    return f"CASE WHEN {moved} THEN {count} ELSE {source.value('grebe_cursor')}.rows END"
+
+
+def _open(source: Source) -> str:
+    return f"{source.value('grebe_old')} < {source.value('grebe_new')}"
+
+
+def _trusted(source: Source) -> str:
+    return f"{_open(source)} AND {source.value('grebe_seen')}.trusted"
+
+
+def _names(source: Source) -> str:
+    return ", ".join(ident(name) for name, _ in source.columns)
+
+
+def _feed(source: Source) -> str:
+    names, trusted = _names(source), _trusted(source)
+    added = source.changes("ducklake_table_insertions", "grebe_old", "grebe_new")
+    removed = source.changes("ducklake_table_deletions", "grebe_old", "grebe_new")
+    return (
+        f"SELECT {names}, 1 AS {_WEIGHT} FROM {added} WHERE {trusted}\nUNION ALL\n"
+        f"SELECT {names}, -1 AS {_WEIGHT} FROM {removed} WHERE {trusted}"
+    )
+
+
+def _counted(source: Source) -> str:
+    """True when the feed's weights add up to the difference of the row counts."""
+    net = f"(SELECT COALESCE(SUM({_WEIGHT}), 0) FROM {temporary(f'feed_{source.number}')})"
+    grown = f"{source.value('grebe_rows')} - {source.value('grebe_cursor')}.rows"
+    return f"{_trusted(source)} AND {net} = {grown}"
+
+
+def _delta(source: Source) -> str:
+    names = _names(source)
+    counted = source.value("grebe_counted")
+    differs = f"{_open(source)} AND NOT {counted}"
+    grouped = ", ".join([names, *(key for key in map(_canonical, source.columns) if key)])
+    return (
+        f"SELECT {names}, CAST(SUM({_WEIGHT}) AS BIGINT) AS {_WEIGHT} FROM (\n"
+        f"SELECT {names}, {_WEIGHT} FROM {temporary(f'feed_{source.number}')}"
+        f" WHERE {counted}\nUNION ALL\n"
+        f"SELECT {names}, 1 FROM {source.at('grebe_new')} WHERE {differs}\nUNION ALL\n"
+        f"SELECT {names}, -1 FROM {source.at('grebe_old')} WHERE {differs}\n"
+        f") AS changes\nGROUP BY {grouped}\nHAVING SUM({_WEIGHT}) <> 0"
+    )
 
 
 def _canonical(column: tuple[str, str | None]) -> str | None:
