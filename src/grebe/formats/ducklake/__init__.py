@@ -1,0 +1,1 @@
+"""DuckLake tables, in catalogs kept by DuckDB, SQLite or PostgreSQL."""

@@ -1,0 +1,252 @@
+"""Attached DuckLake catalogs: one DuckDB per process, each catalog attached once in it.
+
+A catalog in a DuckDB file can be open in one process only, so it is attached for as long as
+somebody reads or writes and not a moment longer. Others stay attached: they let everybody in.
+Even SQLite catalogs are read through DuckDB alone: a second copy of SQLite in one process would
+drop the locks of the first.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from grebe.compiler.program.text import ident, literal
+from grebe.errors import MissingExtraError, SourceError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from duckdb import DuckDBPyConnection
+
+PATIENCE_SECONDS = 5.0
+"""How long a catalog that another process has open is asked for again."""
+
+_EXTENSIONS = {"sqlite": "sqlite_scanner", "postgres": "postgres_scanner"}
+_PREFIX = re.compile(r"^(?:ducklake:)?(?:(sqlite|postgres):)?(.*)$", re.DOTALL)
+_SETTINGS = ("SET TimeZone = 'UTC'", "SET python_enable_replacements = false")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a catalog is: its metadata, the folder of its files, and what ATTACH is told besides.
+
+    >>> Address.of("ducklake:sqlite:/lake/meta.sqlite", None).kind
+    'sqlite'
+    >>> Address.of("postgresql://host/db", None).target
+    'ducklake:postgres:postgresql://host/db'
+    """
+
+    kind: str
+    metadata: str = field(repr=False)
+    data_path: str | None = None
+    options: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+
+    @classmethod
+    def of(
+        cls, uri: str, data_path: str | None, options: Sequence[tuple[str, str]] = ()
+    ) -> Address:
+        """The address that a uri means: what DuckDB's ATTACH takes, its prefix or not."""
+        found = _PREFIX.match(uri)
+        assert found is not None
+        kind, metadata = found[1], found[2]
+        if kind is None:
+            is_postgres = metadata.startswith(("postgresql://", "postgres://"))
+            kind = "postgres" if is_postgres else "duckdb"
+        return cls(kind, metadata, data_path, tuple(sorted(options)))
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What two addresses of one catalog have in common."""
+        return self.kind, self.metadata
+
+    @property
+    def target(self) -> str:
+        """What ATTACH is given."""
+        return f"ducklake:{'' if self.kind == 'duckdb' else f'{self.kind}:'}{self.metadata}"
+
+    @property
+    def label(self) -> str:
+        """The address for people: of a server's, nothing that may hold a password."""
+        return f"a {self.kind} catalog" if self.kind == "postgres" else self.metadata
+
+    def attach(self, alias: str, *, create: bool) -> str:
+        """The statement that attaches the catalog."""
+        options = dict(self.options)
+        if self.data_path is not None:
+            options["DATA_PATH"] = self.data_path.rstrip("/") + "/"
+        if self.kind == "sqlite":
+            options.setdefault("META_BUSY_TIMEOUT", "10000")
+        pairs = [f"{_option(key)} {literal(value)}" for key, value in sorted(options.items())]
+        pairs.append(f"CREATE_IF_NOT_EXISTS {'true' if create else 'false'}")
+        return f"ATTACH {literal(self.target)} AS {ident(alias)} ({', '.join(pairs)})"
+
+
+def _option(key: str) -> str:
+    if not re.fullmatch(r"[A-Za-z_]+", key):
+        raise SourceError(f'"{key}" is not an option of a DuckLake catalog')
+    return key.upper()
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A connection to the shared DuckDB in which a catalog is attached as ``alias``."""
+
+    connection: DuckDBPyConnection
+    alias: str
+
+    @property
+    def meta(self) -> str:
+        """The database of the catalog's own tables, for SQL."""
+        return ident(f"__ducklake_metadata_{self.alias}")
+
+    def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """All rows of a statement."""
+        return self.connection.execute(sql, list(parameters)).fetchall()
+
+    def row(self, sql: str, parameters: Sequence[object] = ()) -> tuple[Any, ...]:
+        """The only row of a statement."""
+        (found,) = self.rows(sql, parameters)
+        return found
+
+    def arrow(self, sql: str) -> pa.Table:
+        """The rows of a query as one Arrow table."""
+        return self.connection.execute(sql).to_arrow_table()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """A block whose reads all see one state of the catalog."""
+        self.connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self.connection.execute("ROLLBACK")
+
+
+@dataclass(slots=True)
+class _Attached:
+    alias: str
+    users: int = 0
+
+
+@dataclass(slots=True)
+class _Process:
+    """The DuckDB of this process and what is attached in it."""
+
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    database: DuckDBPyConnection | None = None
+    loaded: set[str] = field(default_factory=set)
+    lakes: dict[tuple[str, str], _Attached] = field(default_factory=dict)
+    """By kind and metadata: the same catalog is attached once, whoever asks and how."""
+    number: int = 0
+
+
+_process = _Process()
+
+
+@contextmanager
+def session(address: Address, *, create: bool = False) -> Iterator[Session]:
+    """A connection with the catalog attached.
+
+    Raises:
+        SourceError: the catalog is not there, cannot be reached, or is open elsewhere
+            (`catalog-locked`).
+        MissingExtraError: DuckDB or one of its extensions is not installed.
+    """
+    with _process.lock:
+        attached = _attach(address, create)
+        attached.users += 1
+        assert _process.database is not None
+        connection = _process.database.cursor()
+    try:
+        for setting in _SETTINGS:
+            connection.execute(setting)
+        yield Session(connection, attached.alias)
+    finally:
+        connection.close()
+        with _process.lock:
+            attached.users -= 1
+            if attached.users == 0 and address.kind == "duckdb":
+                _detach(address)
+
+
+def release(address: Address) -> None:
+    """Let go of a catalog that nobody uses now; the next user attaches it again."""
+    with _process.lock:
+        attached = _process.lakes.get(address.key)
+        if attached is not None and attached.users == 0:
+            _detach(address)
+
+
+def _attach(address: Address, create: bool) -> _Attached:
+    if address.key in _process.lakes:
+        return _process.lakes[address.key]
+    database = _database(address.kind)
+    _process.number += 1
+    alias = f"grebe_lake_{_process.number}"
+    statement = address.attach(alias, create=create)
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    pause = 0.02
+    while True:
+        try:
+            database.execute(statement)
+        except Exception as error:
+            if not _is_locked(error) or time.monotonic() + pause > deadline:
+                raise _explained(address, error) from error
+            time.sleep(pause)
+            pause *= 2
+        else:
+            break
+    attached = _process.lakes[address.key] = _Attached(alias)
+    return attached
+
+
+def _detach(address: Address) -> None:
+    assert _process.database is not None
+    alias = _process.lakes.pop(address.key).alias
+    _process.database.execute(f"DETACH {ident(alias)}")
+
+
+def _database(kind: str) -> DuckDBPyConnection:
+    """The shared DuckDB with the extensions that a kind of catalog needs."""
+    from grebe.ducklake.extensions import load_extensions
+
+    if _process.database is None:
+        try:
+            import duckdb
+        except ImportError as error:
+            raise MissingExtraError.of("duckdb", "ducklake") from error
+        _process.database = duckdb.connect()
+    for name in ("ducklake", *([_EXTENSIONS[kind]] if kind in _EXTENSIONS else [])):
+        if name not in _process.loaded:
+            load_extensions(_process.database, name)
+            _process.loaded.add(name)
+    return _process.database
+
+
+def _is_locked(error: Exception) -> bool:
+    text = str(error)
+    return "Could not set lock on file" in text or "database is locked" in text
+
+
+def _explained(address: Address, error: Exception) -> SourceError:
+    text = str(error).strip().partition("\n")[0]
+    message = f"the DuckLake catalog of {address.label} cannot be opened"
+    if _is_locked(error) or "Unique file handle conflict" in text:
+        return SourceError(
+            message,
+            detail=f"somebody else has it open: {_without_secret(address, text)}",
+            hint="close it there, or keep the catalog in SQLite or PostgreSQL, which take many",
+            code="catalog-locked",
+        )
+    if "explicitly disabled" in text:
+        return SourceError(message, detail="there is none", code="catalog-missing")
+    return SourceError(message, detail=_without_secret(address, text), code="catalog-unreachable")
+
+
+def _without_secret(address: Address, text: str) -> str:
+    return text.replace(address.metadata, "…") if address.kind == "postgres" else text

@@ -1,0 +1,81 @@
+"""Rows read by DuckDB through DuckLake's own reader, which knows every special case."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from grebe.compiler.program.text import ident, literal
+from grebe.errors import SourceError
+from grebe.formats.base import WEIGHT
+from grebe.formats.ducklake.catalog import Table, names
+from grebe.formats.ducklake.connections import Session
+from grebe.formats.ducklake.schema import Field, selected
+from grebe.formats.ducklake.state import DataFile, State
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class CatalogMovedError(SourceError):
+    """Files were merged or flushed while they were listed: the next look is a new one."""
+
+    code = "catalog-moved"
+
+
+def rows_query(
+    session: Session,
+    table: Table,
+    state: State,
+    files: Sequence[DataFile],
+    items: str,
+) -> str:
+    """A query of some files' rows and of all inlined rows at a state's snapshot.
+
+    The paths in the condition must be spelled as DuckLake spells them: a path that it does not
+    know would lose rows without a word.
+    """
+    known = {
+        row[0]
+        for row in session.rows(
+            f"SELECT data_file FROM ducklake_list_files({literal(session.alias)},"
+            f" {literal(table.name)}, schema => {literal(table.schema)},"
+            f" snapshot_version => {state.snapshot})"
+        )
+    }
+    paths = [file.path for file in files]
+    if {file.path for file in state.files} != known:
+        raise CatalogMovedError(f'the files of table "{table.schema}.{table.name}" were moved')
+    places = [*paths, *(name for name, _ in state.inlined)]
+    condition = f"filename IN ({names(places)})" if places else "false"
+    return f"SELECT {items} FROM {_at(session, table, state.snapshot)} WHERE {condition}"
+
+
+def feed_query(
+    session: Session,
+    table: Table,
+    fields: Sequence[Field],
+    columns: Sequence[str],
+    bounds: tuple[int, int],
+) -> str:
+    """A query of every change between two snapshots, both included, with its sign."""
+    place = ", ".join(literal(text) for text in (session.alias, table.schema, table.name))
+    items = selected(fields, columns)
+    return " UNION ALL ".join(
+        f"SELECT {items}, CAST({sign} AS BIGINT) AS {ident(WEIGHT)}"
+        f" FROM ducklake_table_{kind}({place}, {bounds[0]}, {bounds[1]})"
+        for kind, sign in (("insertions", 1), ("deletions", -1))
+    )
+
+
+def weighted(session: Session, query: str, weight: int) -> pa.Table:
+    """The rows of a query with a weight."""
+    import pyarrow as pa
+
+    rows = session.arrow(query)
+    weights = pa.repeat(pa.scalar(weight, pa.int64()), rows.num_rows)
+    return rows.append_column(pa.field(WEIGHT, pa.int64(), nullable=False), weights)
+
+
+def _at(session: Session, table: Table, snapshot: int) -> str:
+    return f"{table.sql(session)} AT (VERSION => {snapshot})"

@@ -1,0 +1,221 @@
+"""Rows of a state as a Spark frame: plain files by Spark itself, the rest through DuckDB.
+
+No `_jvm`, no RDD: everything here also runs over Spark Connect.
+"""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyroaring import BitMap64
+
+from grebe.compiler.program.text import literal
+from grebe.errors import SourceError
+from grebe.formats.base import WEIGHT
+from grebe.formats.ducklake.catalog import Table
+from grebe.formats.ducklake.connections import Session
+from grebe.formats.ducklake.duck_rows import rows_query
+from grebe.formats.ducklake.schema import Field, selected, spark_text
+from grebe.formats.ducklake.state import (
+    DataFile,
+    Reading,
+    State,
+    deleted_positions,
+    divided,
+    earlier_types,
+    name_mappings,
+)
+from grebe.formats.files import escape_glob, local_path, normal
+from grebe.formats.frames import to_frame
+from grebe.formats.identity import quoted
+from grebe.formats.spark_files import mark_table, normal_path
+from grebe.formats.weights import Weights
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import DataType
+
+ARROW_BYTES = 64 * 1024 * 1024
+"""Compressed bytes of files up to which DuckDB's rows go to Spark through the driver's memory."""
+
+NONE = BitMap64()
+
+_FIELD_ID = "parquet.field.id"
+_BY_ID = "spark.sql.parquet.fieldId.read.enabled"
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Some files of a state that count with a sign, and the columns that are read of them."""
+
+    table: Table
+    """The table under the name that it has in the state."""
+    state: State
+    files: Sequence[DataFile]
+    fields: Sequence[Field]
+    sign: int
+
+
+def read_weighted(
+    spark: SparkSession, session: Session, sides: Sequence[Side], names: Sequence[str]
+) -> DataFrame:
+    """All rows of the sides with their weights, in the names given; nothing runs yet."""
+    table = sides[0].table
+    earlier, mappings = earlier_types(session, table), name_mappings(session, table)
+    readings = [divided(s.state, s.files, s.fields, earlier, mappings) for s in sides]
+    groups: dict[int | None, Weights[DataFile]] = {}
+    for side, reading in zip(sides, readings, strict=True):
+        deleted = deleted_positions(session, table, side.state, reading.native)
+        for file in reading.native:
+            weights = groups.setdefault(file.mapping, Weights())
+            weights.copy(file, side.sign, deleted.get(file.id, NONE))
+    frames = [
+        _native(spark, weights, sides[0].fields, names, mappings.get(mapping or -1))
+        for mapping, weights in groups.items()
+        if weights.touched()
+    ]
+    frames += _special(spark, session, sides, readings, names)
+    if not frames:
+        return _empty(spark, sides[0].fields, names)
+    return reduce(lambda left, right: left.unionAll(right), frames)
+
+
+def _native(
+    spark: SparkSession,
+    weights: Weights[DataFile],
+    fields: Sequence[Field],
+    names: Sequence[str],
+    mapping: Mapping[int, str] | None,
+) -> DataFrame:
+    """Rows of plain files, read from just those files, by field id or by the names in a file."""
+    from pyspark.sql import functions as sf
+    from pyspark.sql.types import IntegerType, StructField, StructType
+
+    spark.conf.set(_BY_ID, "true")
+    columns = [f"__c{i}" if mapping is None else mapping[f.id] for i, f in enumerate(fields)]
+    shape = StructType(
+        [
+            StructField(
+                column,
+                _spark_type(field, by_id=mapping is None),
+                True,
+                {_FIELD_ID: field.id} if mapping is None else {},
+            )
+            for column, field in zip(columns, fields, strict=True)
+        ]
+        or [StructField("__none", IntegerType(), True, {_FIELD_ID: -1})]
+    )
+    touched = weights.touched()
+    reader = spark.read.schema(shape).option("datetimeRebaseMode", "CORRECTED")
+    reader = reader.option("int96RebaseMode", "CORRECTED").option("recursiveFileLookup", "true")
+    files = reader.parquet(*[escape_glob(entry.file.path) for entry in touched])
+    bases = {entry.base for entry in touched}
+    marks = mark_table(touched)
+    if len(bases) == 1 and not marks.num_rows:
+        weight = sf.lit(bases.pop())
+        rows = files
+    else:
+        rows = files.select(
+            *[quoted(column) for column in columns],
+            normal_path(sf.col("_metadata.file_path")).alias("__path"),
+            sf.col("_metadata.row_index").alias("__pos"),
+        )
+        listed = spark.createDataFrame(
+            [(normal(entry.file.path), entry.base) for entry in touched],
+            "__path string, __base bigint",
+        )
+        rows = rows.join(sf.broadcast(listed), "__path")
+        weight = sf.col("__base")
+        if marks.num_rows:
+            rows = rows.join(spark.createDataFrame(marks), ["__path", "__pos"], "left")
+            weight = weight + sf.coalesce(sf.col("__mark"), sf.lit(0))
+    items = [sf.col(quoted(c)).alias(name) for c, name in zip(columns, names, strict=True)]
+    return rows.select(*items, weight.cast("bigint").alias(WEIGHT)).where(f"{quoted(WEIGHT)} <> 0")
+
+
+def _spark_type(field: Field, *, by_id: bool) -> DataType:
+    """The Spark type, with the ids of nested parts in its metadata."""
+    from pyspark.sql import types as st
+
+    match field.type:
+        case "struct":
+            return st.StructType(
+                [
+                    st.StructField(
+                        part.name,
+                        _spark_type(part, by_id=by_id),
+                        True,
+                        {_FIELD_ID: part.id} if by_id else {},
+                    )
+                    for part in field.parts
+                ]
+            )
+        case "list":
+            return st.ArrayType(_spark_type(field.parts[0], by_id=by_id), True)
+        case "map":
+            key, value = field.parts
+            return st.MapType(_spark_type(key, by_id=by_id), _spark_type(value, by_id=by_id), True)
+        case _:
+            return st.DataType.fromDDL(spark_text(field))
+
+
+def _special(
+    spark: SparkSession,
+    session: Session,
+    sides: Sequence[Side],
+    readings: Sequence[Reading],
+    names: Sequence[str],
+) -> list[DataFrame]:
+    """Rows that only DuckLake's own reader reads right, and inlined ones."""
+    frames = []
+    types = {name: spark_text(f) for name, f in zip(names, sides[0].fields, strict=True)}
+    for side, reading in zip(sides, readings, strict=True):
+        if not reading.special and not side.state.inlined:
+            continue
+        items = selected(side.fields, names)
+        weight = f'CAST({side.sign} AS BIGINT) AS "{WEIGHT}"'
+        items = f"{items}, {weight}" if items else weight
+        query = rows_query(session, side.table, side.state, reading.special, items)
+        if sum(file.size for file in reading.special) <= ARROW_BYTES:
+            frames.append(to_frame(spark, session.arrow(query), {**types, WEIGHT: "bigint"}))
+        else:
+            frames.append(_staged(spark, session, side.table, query, {**types, WEIGHT: "bigint"}))
+    return frames
+
+
+def _staged(
+    spark: SparkSession, session: Session, table: Table, query: str, types: Mapping[str, str]
+) -> DataFrame:
+    """The rows of a query as Parquet files beside the table's own, gone at the process's end."""
+    root = local_path(table.folder)
+    if root is None:
+        raise SourceError(
+            f'table "{table.schema}.{table.name}" holds many rows that only DuckDB can read',
+            detail=f"they cannot be staged in {table.folder}",
+            hint="call ducklake_flush_inlined_data and ducklake_rewrite_data_files",
+        )
+    folder = Path(root) / f"__grebe_stage_{uuid.uuid4().hex}"
+    folder.mkdir(parents=True)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    session.rows(
+        f"COPY ({query}) TO {literal(str(folder / 'rows.parquet'))}"
+        " (FORMAT parquet, ROW_GROUP_SIZE 122880)"
+    )
+    shape = ", ".join(f"{quoted(name)} {kind}" for name, kind in types.items())
+    return spark.read.schema(shape).parquet(escape_glob(str(folder)))
+
+
+def _empty(spark: SparkSession, fields: Sequence[Field], names: Sequence[str]) -> DataFrame:
+    items = [
+        f"CAST(NULL AS {spark_text(field)}) AS {quoted(name)}"
+        for field, name in zip(fields, names, strict=True)
+    ]
+    items.append(f"CAST(0 AS BIGINT) AS {quoted(WEIGHT)}")
+    return spark.sql(f"SELECT {', '.join(items)} WHERE false")

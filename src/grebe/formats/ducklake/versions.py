@@ -1,0 +1,120 @@
+"""Versions of one table in a catalog whose numbers are shared by all tables.
+
+A version is the newest snapshot that touched the table, with the number of rows it had then:
+`17:1200`. Expiry removes snapshots of the whole catalog, so the snapshot of a table that nobody
+touched for long goes first. Its rows are still there: the number of rows and the age of each prove
+whether a later snapshot holds the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from grebe.errors import HistoryExpiredError, SourceReplacedError
+from grebe.formats.ducklake.catalog import Catalog, Snapshot, Table
+from grebe.formats.ducklake.connections import Session
+from grebe.formats.ducklake.state import read_state
+from grebe.model import Version
+
+ROW_KINDS = frozenset(
+    {"inserted_into_table", "deleted_from_table", "inlined_insert", "inlined_delete"}
+)
+INSERTS = frozenset({"inserted_into_table", "inlined_insert"})
+KNOWN = ROW_KINDS | {
+    "created_table",
+    "altered_table",
+    "merge_adjacent",
+    "rewrite_delete",
+    "compacted_table",
+    "inline_flush",
+    "flushed_inlined",
+}
+REWRITES = frozenset({"rewrite_delete", "compacted_table"})
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a version says: the snapshot that made it, and how many rows there were."""
+
+    snapshot: int
+    rows: int
+
+    @property
+    def version(self) -> Version:
+        """The place as text."""
+        return Version(f"{self.snapshot}:{self.rows}")
+
+    @classmethod
+    def of(cls, version: Version) -> Place:
+        """The place of a version."""
+        snapshot, _, rows = version.partition(":")
+        try:
+            return cls(int(snapshot), int(rows))
+        except ValueError as error:
+            raise HistoryExpiredError(
+                f'"{version}" is not a version of a DuckLake table'
+            ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """A window of a table as snapshots that exist; ``after`` is None for "from nothing"."""
+
+    table: Table
+    after: int | None
+    upto: int
+    total: int
+    """By how many rows the ends differ, as they were counted when they were the newest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Current:
+    """Where a table stands: its place, the commit that made it if that still exists."""
+
+    table: Table
+    place: Place
+    newest: int
+    """The newest snapshot of the whole catalog."""
+    made_by: Snapshot | None
+
+
+def current(catalog: Catalog, table: Table, newest: int) -> Current:
+    """The version of a table at the newest snapshot of its catalog."""
+    touches = catalog.touches(table, after=-1)
+    made_by = touches[-1] if touches else None
+    rows = read_state(catalog, table, newest).rows
+    assert rows is not None  # nothing is newer than the newest snapshot
+    snapshot = made_by.id if made_by else catalog.last_trace(table)
+    return Current(table, Place(snapshot, rows), newest, made_by)
+
+
+def resolved(session: Session, table: Table, place: Place) -> int:
+    """A snapshot that exists and holds exactly the rows of a place.
+
+    Raises:
+        SourceReplacedError: the table is younger than the place.
+        HistoryExpiredError: nothing that is left can be proved to hold the same rows.
+    """
+    catalog = Catalog(session)
+    if table.begin > place.snapshot:
+        raise SourceReplacedError(
+            f'table "{table.schema}.{table.name}" was created anew',
+            detail=f"it began at snapshot {table.begin}, after {place.snapshot}",
+        )
+    if catalog.snapshot(place.snapshot) is not None:
+        return place.snapshot
+    later = catalog.next_snapshot(place.snapshot)
+    if later is not None:
+        named = catalog.table_at(table, later)
+        rows, younger = session.row(
+            f"SELECT count(*), count(*) FILTER (snapshot_id > {place.snapshot})"
+            f" FROM {named.sql(session)} AT (VERSION => {later})"
+        )
+        # Files never change: rows that are old enough were there, and so many there were.
+        if (rows, younger) == (place.rows, 0):
+            return int(later)
+    raise HistoryExpiredError(
+        f"snapshot {place.snapshot} no longer exists",
+        detail=f'table "{table.schema}.{table.name}" changed before the oldest one that is left',
+        hint="refresh in full, and expire only what project.retention() allows",
+    )
