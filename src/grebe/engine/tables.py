@@ -74,6 +74,10 @@ class Tables:
                 from grebe.formats.delta.opening import DeltaTables
 
                 return DeltaTables(place)
+            case TableFormat.DUCKLAKE:
+                from grebe.formats.ducklake.opening import DuckLakeTables
+
+                return DuckLakeTables(place)
         raise ConfigError(
             f'tables of format "{catalog.format}" cannot be read yet',
             detail=f'catalog "{catalog.name}"',

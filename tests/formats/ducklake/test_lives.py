@@ -1,0 +1,228 @@
+"""Every way in which DuckLake keeps rows, read by Spark and compared with DuckDB's own reading."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from formats.contract.oracle import Bag, bag, difference
+from formats.contract.replay import arrow_of
+from formats.ducklake.lakes import Lake
+from grebe.formats.ducklake import spark_rows
+from grebe.formats.ducklake.source import DuckLakeSource
+from grebe.formats.identity import quoted
+from grebe.model import TableName, Version, Window
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+Lakes = Callable[..., Lake]
+MANY = "SELECT i AS id, 'g' || (i % 3) AS g FROM range({}, {}) r(i)"
+
+
+@dataclass(slots=True)
+class Table:
+    """A table, and what DuckDB saw in it after every step."""
+
+    spark: SparkSession
+    lake: Lake
+    name: str = "t"
+    columns: str = "*"
+    seen: dict[Version, Bag] = field(default_factory=dict)
+
+    def source(self, **options: int) -> DuckLakeSource:
+        name = TableName("lake", "main", self.name.strip('"'))
+        return DuckLakeSource(name, self.lake.address, spark=lambda: self.spark, **options)
+
+    def step(self, *statements: str) -> Version:
+        self.lake.run(*statements)
+        with self.lake.writing() as connection:
+            rows = connection.execute(f"SELECT {self.columns} FROM lake.{self.name}")
+            found = bag(rows.to_arrow_table())
+        version = self.source().head().version
+        self.seen[version] = found
+        return version
+
+    def check(self) -> None:
+        """Spark reads every version as DuckDB did, and finds the changes of the whole history."""
+        source = self.source()
+        for version, rows in self.seen.items():
+            ids = [column.id for column in source.schema_at(version).columns]
+            assert bag(source.read_at(version, ids).toArrow()) == rows, version
+        first, *_, last = self.seen
+        ids = [column.id for column in source.schema_at(last).columns]
+        window = Window(first, last)
+        used = [number for number in ids if source.unreadable(window, [number]) is None]
+        small = arrow_of(source.changes(window, used))
+        large = self.source(driver_budget=-1).changes(window, used)
+        assert large.way == "files/spark"
+        assert bag(arrow_of(large)) == bag(small)
+        if used == ids and len(self.seen[first]) and self._same_columns(first, last):
+            assert bag(small) == difference(self.seen[last], self.seen[first])
+
+    def _same_columns(self, first: Version, last: Version) -> bool:
+        source = self.source()
+        return source.schema_at(first).columns == source.schema_at(last).columns
+
+    def natively(self, version: Version) -> bool:
+        """Whether Spark reads files of a version itself."""
+        source = self.source()
+        ids = [column.id for column in source.schema_at(version).columns]
+        plan = source.read_at(version, ids)
+        return bool(plan.inputFiles())
+
+
+@pytest.fixture
+def table(spark: SparkSession, lake: Lake) -> Table:
+    return Table(spark, lake)
+
+
+def test_inlined_rows_deletes_and_updates_and_their_flush(table: Table) -> None:
+    table.step("CREATE TABLE lake.t (id INTEGER, g VARCHAR)", "INSERT INTO lake.t VALUES (1, 'a')")
+    table.step(f"INSERT INTO lake.t {MANY.format(10, 60)}")
+    both = table.step(
+        "DELETE FROM lake.t WHERE id IN (1, 12)", "INSERT INTO lake.t VALUES (2, NULL)"
+    )
+    assert table.natively(both)
+    table.step("UPDATE lake.t SET g = 'u' WHERE id IN (2, 13)")
+    table.step("DELETE FROM lake.t WHERE id BETWEEN 20 AND 45")
+    table.step("CALL ducklake_flush_inlined_data('lake')")
+    table.step("INSERT INTO lake.t VALUES (3, 'late')", "DELETE FROM lake.t WHERE id = 14")
+    table.check()
+
+
+def test_merged_files_hold_rows_of_several_versions(table: Table) -> None:
+    table.step(
+        "CREATE TABLE lake.t (id BIGINT, g VARCHAR)", f"INSERT INTO lake.t {MANY.format(0, 20)}"
+    )
+    table.step(f"INSERT INTO lake.t {MANY.format(20, 40)}")
+    table.step(f"INSERT INTO lake.t {MANY.format(40, 60)}")
+    table.step("CALL ducklake_merge_adjacent_files('lake')")
+    table.step("CALL ducklake_cleanup_old_files('lake', cleanup_all => true)")
+    table.step("DELETE FROM lake.t WHERE id % 2 = 0")
+    table.step("CALL ducklake_rewrite_data_files('lake', delete_threshold => 0)")
+    table.step("UPDATE lake.t SET g = 'r' WHERE id < 30")
+    table.check()
+
+
+def test_columns_renamed_added_dropped_widened(table: Table) -> None:
+    table.step(
+        "CREATE TABLE lake.t (id INTEGER, a VARCHAR, b INTEGER, gone VARCHAR)",
+        "INSERT INTO lake.t SELECT i, 'a', i, 'x' FROM range(20) r(i)",
+    )
+    table.step("ALTER TABLE lake.t RENAME COLUMN a TO name", "ALTER TABLE lake.t DROP COLUMN gone")
+    table.step("ALTER TABLE lake.t ADD COLUMN a VARCHAR DEFAULT 'new'")
+    table.step("INSERT INTO lake.t SELECT i, 'b', i, 'own' FROM range(20, 40) r(i)")
+    table.step("ALTER TABLE lake.t ALTER COLUMN b TYPE BIGINT", "DELETE FROM lake.t WHERE id = 5")
+    table.step("INSERT INTO lake.t SELECT i, 'b', 5000000000, 'own' FROM range(40, 60) r(i)")
+    table.step("ALTER TABLE lake.t ADD COLUMN late DATE")
+    table.check()
+
+
+def test_partitions_and_their_change(table: Table) -> None:
+    table.step(
+        "CREATE TABLE lake.t (id BIGINT, g VARCHAR)",
+        "ALTER TABLE lake.t SET PARTITIONED BY (g)",
+        f"INSERT INTO lake.t {MANY.format(0, 40)}",
+    )
+    table.step("INSERT INTO lake.t SELECT i, NULL FROM range(15) r(i)")
+    table.step("ALTER TABLE lake.t SET PARTITIONED BY (bucket(4, id))")
+    table.step(f"INSERT INTO lake.t {MANY.format(100, 140)}")
+    table.step(
+        "DELETE FROM lake.t WHERE g = 'g1'", "UPDATE lake.t SET g = 'odd = %/#' WHERE id < 9"
+    )
+    assert table.natively(next(iter(table.seen)))
+    table.check()
+
+
+def test_files_of_others(table: Table, tmp_path: Path) -> None:
+    table.step(
+        "CREATE TABLE lake.t (id BIGINT, g VARCHAR)", f"INSERT INTO lake.t {MANY.format(0, 20)}"
+    )
+    rows = {"ID": pa.array([1, 2, None], pa.int32()), "g": pa.array(["a", None, "c"])}
+    pq.write_table(pa.table(rows), tmp_path / "plain.parquet")
+    folder = tmp_path / "g=hive"
+    folder.mkdir()
+    pq.write_table(pa.table({"id": pa.array([7, 8], pa.int64())}), folder / "part.parquet")
+    table.step(f"CALL ducklake_add_data_files('lake', 't', '{tmp_path / 'plain.parquet'}')")
+    table.step(
+        f"CALL ducklake_add_data_files('lake', 't', '{folder / 'part.parquet'}',"
+        " hive_partitioning => true)"
+    )
+    table.step("DELETE FROM lake.t WHERE id IN (2, 7)")
+    table.check()
+
+
+def test_encrypted_files(spark: SparkSession, opened: Lakes) -> None:
+    table = Table(spark, opened("duckdb", ", ENCRYPTED"))
+    table.step(
+        "CREATE TABLE lake.t (id BIGINT, g VARCHAR)", f"INSERT INTO lake.t {MANY.format(0, 30)}"
+    )
+    version = table.step("DELETE FROM lake.t WHERE id BETWEEN 5 AND 20")
+    table.step("INSERT INTO lake.t VALUES (1, 'inlined')")
+    assert not table.natively(version)
+    table.check()
+
+
+def test_types_that_only_duckdb_reads(spark: SparkSession, lake: Lake) -> None:
+    texts = "id, CAST(u AS VARCHAR) AS u, CAST(j AS VARCHAR) AS j, CAST(b AS DECIMAL(20,0)) AS b"
+    table = Table(spark, lake, columns=f"{texts}, CAST(s AS TIMESTAMP) AS s")
+    table.step(
+        "CREATE TABLE lake.t (id UINTEGER, u UUID, j JSON, b UBIGINT, s TIMESTAMP_S)",
+        "INSERT INTO lake.t SELECT i, '00000000-0000-0000-0000-00000000000' || (i % 10), '[1]',"
+        " 18446744073709551615, '2024-01-02 03:04:05' FROM range(30) r(i)",
+    )
+    table.step("DELETE FROM lake.t WHERE id = 3")
+    kinds = [column.type for column in table.source().head().schema.columns]
+    assert kinds == ["bigint", "string", "string", "decimal(20,0)", "timestamp_ntz"]
+    table.check()
+
+
+def test_many_rows_that_only_duckdb_reads_are_staged(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spark_rows, "ARROW_BYTES", -1)
+    table.step(
+        "CREATE TABLE lake.t (id BIGINT, g VARCHAR)", f"INSERT INTO lake.t {MANY.format(0, 20)}"
+    )
+    table.step(f"INSERT INTO lake.t {MANY.format(20, 40)}")
+    table.step("CALL ducklake_merge_adjacent_files('lake')")
+    table.check()
+
+
+def test_folders_with_odd_names(spark: SparkSession, opened: Lakes, tmp_path: Path) -> None:
+    lake = opened()
+    table = Table(spark, lake, name='"od d [x]{1,2}*"')
+    table.step(
+        f"CREATE TABLE lake.{table.name} (id BIGINT, g VARCHAR)",
+        f"INSERT INTO lake.{table.name} {MANY.format(0, 20)}",
+    )
+    table.step(f"DELETE FROM lake.{table.name} WHERE id BETWEEN 3 AND 15")
+    source = table.source()
+    for version, rows in table.seen.items():
+        assert bag(source.read_at(version, [1, 2]).toArrow()) == rows
+
+
+def test_a_pinned_read_without_columns_counts(table: Table) -> None:
+    version = table.step(
+        "CREATE TABLE lake.t (id BIGINT, g VARCHAR)", f"INSERT INTO lake.t {MANY.format(0, 20)}"
+    )
+    table.lake.run("DELETE FROM lake.t WHERE id < 5", "INSERT INTO lake.t VALUES (1, 'a')")
+    assert table.source().read_at(version, []).count() == 20
+    assert table.source().read_at(table.source().head().version, []).count() == 16
+
+
+def test_the_quoted_names_of_spark(table: Table) -> None:
+    version = table.step(
+        'CREATE TABLE lake.t ("a`b" BIGINT, "c.d" VARCHAR)', "INSERT INTO lake.t VALUES (1, 'x')"
+    )
+    frame = table.source().read_at(version, [2, 1])
+    assert frame.columns == ["c.d", "a`b"]
+    assert frame.select(quoted("a`b")).collect()[0][0] == 1
