@@ -17,6 +17,7 @@ from pathlib import Path
 
 import platformdirs
 
+from grebe.compiler.declarative.links import Link
 from grebe.errors import ConfigError, UnknownTableError, did_you_mean
 from grebe.model import TableName
 
@@ -99,12 +100,19 @@ class Settings:
     storage: Storage = Storage()
     spark: Spark = Spark()
     registry: Journal = Journal()
+    relations: tuple[tuple[str, tuple[tuple[str, Link], ...]], ...] = ()
+    """For a table, its links to other tables by name."""
     file: Path | None = None
 
     @property
     def home(self) -> Path:
         """The folder for what grebe itself keeps in a project."""
         return self.folder / HOME_NAME
+
+    @property
+    def links(self) -> dict[str, dict[str, Link]]:
+        """The declared relations by table and name."""
+        return {table: dict(links) for table, links in self.relations}
 
     @property
     def registry_url(self) -> str:
@@ -186,6 +194,7 @@ def load(folder: str | Path = ".", environ: Mapping[str, str] | None = None) -> 
         defaults=_defaults(checked, catalogs, file),
         storage=Storage(**_section(checked, "storage")),  # type: ignore[arg-type]
         registry=Journal(**_section(checked, "registry")),  # type: ignore[arg-type]
+        relations=_relations(checked, file),
         spark=Spark(**_section(checked, "spark"), conf=_free(checked, "spark", "conf")),  # type: ignore[arg-type]
     )
 
@@ -238,6 +247,12 @@ _CATALOG: Mapping[str, _Key] = {
     "spark_catalog": _Key(),
     "type": _Key(str, ("jdbc", "rest", "hadoop", "hive", "glue")),
 }
+_RELATION: Mapping[str, _Key] = {
+    "to": _Key(),
+    "column": _Key(),
+    "key": _Key(),
+    "many": _Key(bool),
+}
 _ANY = _Key()
 _OWN_VARIABLES = ("GREBE_CACHE", "GREBE_FAILPOINTS")
 _REFERENCE = re.compile(r"\$\{([^}]*)\}")
@@ -275,6 +290,8 @@ class _Entry:
                 return _ANY
             case ("catalogs", _, name):
                 known: Mapping[str, _Key] = _CATALOG
+            case ("relations", _, _, name):
+                known = _RELATION
             case (section, name) if section in _SECTIONS:
                 known = _SECTIONS[section]
             case (section,) if section in (*_SECTIONS, "catalogs"):
@@ -284,7 +301,12 @@ class _Entry:
             case (section, _, *_) if section in (*_SECTIONS, "catalogs"):
                 raise ConfigError(f"{self.place} is unknown", detail="it is nested too deep")
             case (name, *_):
-                known = dict.fromkeys((*_SECTIONS, "catalogs"), _ANY)
+                known = dict.fromkeys((*_SECTIONS, "catalogs", "relations"), _ANY)
+                if name == "relations":
+                    raise ConfigError(
+                        f"{self.place} is no relation",
+                        hint="write [relations.<table>.<name>] with to, column and key",
+                    )
         return self._known(name, known)
 
     def _known(self, name: str, known: Mapping[str, _Key]) -> _Key:
@@ -399,6 +421,26 @@ def _free(checked: Checked, *prefix: str) -> tuple[tuple[str, str], ...]:
             for path, value in checked.items()
             if path[:size] == prefix
         )
+    )
+
+
+def _relations(
+    checked: Checked, file: Path
+) -> tuple[tuple[str, tuple[tuple[str, Link], ...]], ...]:
+    found: dict[str, dict[str, dict[str, Value]]] = {}
+    for path, value in checked.items():
+        if path[0] == "relations":
+            found.setdefault(path[1], {}).setdefault(path[2], {})[path[3]] = value
+    for table, links in found.items():
+        for name, keys in links.items():
+            if missing := [key for key in ("to", "column", "key") if key not in keys]:
+                raise ConfigError(
+                    f"{file}: relation {table}.{name} has no {missing[0]}",
+                    hint='write to = "customers", column = "customer", key = "id"',
+                )
+    return tuple(
+        (table, tuple((name, Link(**keys)) for name, keys in sorted(links.items())))  # type: ignore[arg-type]
+        for table, links in sorted(found.items())
     )
 
 

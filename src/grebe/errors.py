@@ -157,6 +157,27 @@ class UnsupportedSQLError(DefinitionError):
         self.reasons = tuple(reasons)
 
 
+class DeclarationError(DefinitionError):
+    """A declarative definition breaks a rule; ``feature`` is its code, ``field`` the place."""
+
+    code = "declaration"
+
+    def __init__(
+        self,
+        feature: str,
+        field: str,
+        message: str,
+        *,
+        detail: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        shown = f"{field}: {message}" if field else message
+        own = feature.lower().replace("_", "-")
+        super().__init__(shown, detail=detail, hint=hint, code=own)
+        self.feature = feature
+        self.field = field
+
+
 class CycleError(DefinitionError):
     """Views that read each other in a circle; the message shows the path."""
 

@@ -137,7 +137,7 @@ def definition_of(view: Written) -> Definition:
     known = view.facts.settings if view.facts and not view.has_changed else ()
     return Definition(
         view.name,
-        query_of(statement),
+        query_of(statement, view.query),
         view.policy,
         settings=known,
         properties=_properties(view),
@@ -145,12 +145,12 @@ def definition_of(view: Written) -> Definition:
     )
 
 
-def query_of(statement: Statement) -> str:
+def query_of(statement: Statement, query: str) -> str:
     """The query, with the column names that the statement lists."""
     if not statement.columns:
-        return statement.query
+        return query
     names = ", ".join(f"`{name.replace('`', '``')}`" for name in statement.columns)
-    return f"SELECT * FROM (\n{statement.query}\n) AS __grebe_named ({names})"
+    return f"SELECT * FROM (\n{query}\n) AS __grebe_named ({names})"
 
 
 def _properties(view: Written) -> tuple[tuple[str, str], ...]:
@@ -179,6 +179,7 @@ def record_of(view: Written, compiled: Compiled) -> ViewRecord:
         tags=view.tags,
         explanation=json.dumps(explain(compiled.plan).to_dict()),
         storage=compiled.storage_name,
+        query=view.query,
         settings=compiled.definition.settings,
     )
     return ViewRecord(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grebe.api.upkeep import Vacuumed, bound_of, expire_statement, storages_of
-from grebe.api.written import Written, digest_of, read_text
+from grebe.api.written import Written, digest_of, name_in, read_text
 from grebe.config import TableFormat
 from grebe.engine.graph import descendants, levels
 from grebe.errors import ConfigError, DefinitionError, LeaseHeldError, StepFailedError
@@ -89,7 +89,7 @@ def new_view(project: Project, given: Given, *, replaces: bool) -> Written:
     if given.definition is None:
         raise DefinitionError("a view needs a definition")
     text = text_of(given.definition)
-    statement = read_text(text, None, project.settings)
+    statement = read_text(text, None, project.settings, project.columns())
     parts = given.name or statement.name
     if parts is None:
         raise DefinitionError("the view has no name", hint="give one, or CREATE MATERIALIZED VIEW")
@@ -115,7 +115,7 @@ def new_view(project: Project, given: Given, *, replaces: bool) -> Written:
         compiled=known.record.compiled if known and known.record else None,
         fingerprint=known.record.fingerprint if known and known.record else None,
     )
-    return Unsaved(name, text, project.settings, record=record)
+    return Unsaved(name, text, project.settings, record=record, columns=project.columns())
 
 
 class Unsaved(Written):
@@ -130,6 +130,11 @@ class Unsaved(Written):
     def digest(self) -> str:
         """Always of the text as it is."""
         return digest_of(self.statement)
+
+    @property
+    def query(self) -> str:
+        """Of the text as it is."""
+        return self.statement.query
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -159,9 +164,10 @@ def unsaved(project: Project, what: str | Path) -> Written:
     """A text or a file that is no view yet."""
     path = Path(what) if isinstance(what, Path) or str(what).endswith((".sql", ".json")) else None
     text = text_of(path or str(what))
-    statement = read_text(text, str(path) if path else None, project.settings)
-    name = project.settings.resolve(statement.name or (path.stem if path else "query",))
-    return Written(name, text, project.settings, str(path) if path else None)
+    file = str(path) if path else None
+    parts = name_in(text, file)
+    name = project.settings.resolve(parts or (path.stem if path else "query",))
+    return Written(name, text, project.settings, file, columns=project.columns())
 
 
 def alter(
@@ -183,7 +189,13 @@ def alter(
     if given.definition is not None:
         text = text_of(given.definition)
         project.builder.added(project.written(), ())
-        candidate = Unsaved(view.name, text, project.settings, record=replace(new, definition=text))
+        candidate = Unsaved(
+            view.name,
+            text,
+            project.settings,
+            record=replace(new, definition=text),
+            columns=project.columns(),
+        )
         project.builder.added(project.written(), candidate.parents_among(project.written()))
         project.builder.compile(candidate)
         new = replace(new, definition=text)

@@ -34,6 +34,8 @@ class Facts:
     explanation: str = ""
     """JSON of the explanation, so that explain needs no Spark either."""
     storage: TableName | None = None
+    query: str = ""
+    """The query as it was compiled: what a declarative definition meant then."""
     settings: tuple[tuple[str, str], ...] = ()
     """What the session said when the view was made, where it changes what the query means."""
 
@@ -66,5 +68,6 @@ def _read(document: dict[str, Any]) -> Facts:
         tags=tuple(document["tags"]),
         explanation=document["explanation"],
         storage=TableName(**storage) if storage else None,
+        query=document["query"],
         settings=tuple((key, value) for key, value in document["settings"]),
     )

@@ -23,7 +23,7 @@ from grebe.api.selection import select
 from grebe.api.standing import Look, Standing, standings
 from grebe.api.upkeep import Retention, Vacuumed, retention
 from grebe.api.view import Runs, Status, Statuses, View
-from grebe.api.written import Written, all_written
+from grebe.api.written import Lookup, Written, all_written
 from grebe.config import Settings, load
 from grebe.engine.graph import levels, with_parents
 from grebe.engine.result import RefreshResult
@@ -135,6 +135,10 @@ class Project:
         if url.startswith("sqlite:///") and not Path(url.removeprefix("sqlite:///")).exists():
             return []
         return self.registry.views()
+
+    def columns(self) -> Lookup:
+        """The columns of tables and views, for definitions that name none."""
+        return Lookup(self.settings, self._records())
 
     def views(self, selection: str | None = None) -> list[View]:
         """The views of the project, by name."""
@@ -408,7 +412,8 @@ class Project:
                 return fresh
         if not wanted:
             return Results()
-        plant(self)
+        if plant(self):
+            views = self.written()
         return Results(self.builder.refresh(views, names, run_id, policy=chosen, jobs=jobs))
 
     def _all_fresh(

@@ -15,13 +15,16 @@ if TYPE_CHECKING:
 FOLDER = "seeds"
 
 
-def plant(project: Project) -> None:
-    """Run the file of every table that does not exist; an existing table is never touched."""
+def plant(project: Project) -> bool:
+    """Run the file of every table that does not exist; True when some did not."""
+    planted = False
     for file in sorted((project.settings.folder / FOLDER).glob("*.sql")):
         name = project.settings.resolve(file.stem)
         if not _exists(project, name):
             project.say(f"making {name} from {FOLDER}/{file.name}")
             _run(project, file, name)
+            planted = True
+    return planted
 
 
 def _exists(project: Project, name: TableName) -> bool:

@@ -5,6 +5,7 @@ A text that is the one last compiled is not parsed again: what was remembered of
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,11 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from grebe.api.facts import Facts
 from grebe.config import Settings
-from grebe.errors import DefinitionError, GrebeError
+from grebe.errors import ConfigError, DefinitionError, GrebeError
 from grebe.model import Policy, TableName
 from grebe.registry.records import ViewRecord
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from grebe.compiler.declarative.sql import Columns
     from grebe.compiler.statement import Statement
 
 FOLDER = "views"
@@ -37,6 +41,8 @@ class Written:
     error: GrebeError | None = None
     """Why the text means nothing."""
     file_is_gone: bool = False
+    columns: Columns | None = field(default=None, repr=False)
+    """Gives the columns of a table, for definitions that name none."""
 
     @property
     def key(self) -> str:
@@ -56,7 +62,14 @@ class Written:
     @cached_property
     def statement(self) -> Statement:
         """The text, read."""
-        return read_text(self.text, self.file, self.settings)
+        return read_text(self.text, self.file, self.settings, self.columns)
+
+    @property
+    def query(self) -> str:
+        """The query; of a declarative definition that did not change, the one it meant before."""
+        if self.is_as_recorded and self.facts and self.facts.query:
+            return self.facts.query
+        return self.statement.query
 
     @cached_property
     def digest(self) -> str:
@@ -108,7 +121,7 @@ class Written:
         from grebe.compiler.parse import parse
 
         try:
-            tree = parse(self.statement.query, "spark")
+            tree = parse(self.query, "spark")
             found = [
                 self.settings.resolve([part.name for part in table.parts])
                 for table in tree.find_all(exp.Table)
@@ -128,20 +141,80 @@ def digest_of(statement: Statement) -> str:
     return blake2b(parts.encode(), digest_size=16).hexdigest()
 
 
-def read_text(text: str, file: str | None, settings: Settings) -> Statement:
+def is_declarative(text: str) -> bool:
+    """True for a definition as JSON."""
+    return text.lstrip().startswith("{")
+
+
+def read_text(
+    text: str, file: str | None, settings: Settings, columns: Columns | None = None
+) -> Statement:
     """The statement that a text means: SQL, or a declarative definition as JSON."""
     from grebe.compiler.statement import read_statement
 
-    del settings
-    return read_statement(text, file)
+    if not is_declarative(text):
+        return read_statement(text, file)
+    from grebe.compiler.declarative.sql import statement_of
+
+    return statement_of(_document(text, file), settings.links, columns or Lookup(settings, ()))
+
+
+def name_in(text: str, file: str | None) -> tuple[str, ...] | None:
+    """The name that a text gives its view, if it does; no table is looked at."""
+    from grebe.compiler.statement import read_statement
+
+    if not is_declarative(text):
+        return read_statement(text, file).name
+    from grebe.compiler.declarative.declared import declared
+
+    return tuple(declared(_document(text, file)).name.split("."))
+
+
+def _document(text: str, file: str | None) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise DefinitionError(
+            f"{file or 'the definition'} is not JSON", detail=str(error), code="not-json"
+        ) from None
+
+
+class Lookup:
+    """The columns of tables and views, as they are now."""
+
+    def __init__(self, settings: Settings, records: Sequence[ViewRecord]) -> None:
+        self.settings = settings
+        self.records = records
+
+    def __call__(self, name: str) -> dict[str, str]:
+        """Names and types, in order."""
+        from grebe.engine.tables import Tables
+
+        table = self.settings.resolve(name)
+        for record in self.records:
+            facts = Facts.from_json(record.compiled) if record.name == str(table) else None
+            if facts is not None:
+                return dict(facts.columns)
+        head = Tables(self.settings).source(table, _no_spark).head()
+        return {column.name: column.type for column in head.schema.columns}
+
+
+def _no_spark() -> SparkSession:
+    raise ConfigError(
+        "the columns of this table can only be read through Spark",
+        hint="write the view as SQL",
+    )
 
 
 def all_written(settings: Settings, records: Sequence[ViewRecord]) -> dict[str, Written]:
     """Every view of a project by its full name: files first, then what only the registry knows."""
     found: dict[str, Written] = {}
+    columns = Lookup(settings, records)
     by_file = {facts.file: item for item in records if (facts := Facts.from_json(item.compiled))}
     for file in sorted(_files(settings.folder / FOLDER)):
         one = _from_file(file, settings, by_file)
+        one.columns = columns
+        _read(one)
         other = found.get(one.key)
         if other is not None:
             one.error = _twice(one, other)
@@ -158,8 +231,8 @@ def all_written(settings: Settings, records: Sequence[ViewRecord]) -> dict[str, 
                 record.definition,
                 settings,
                 record=record,
-                file=None,
                 file_is_gone=file_name is not None,
+                columns=columns,
             )
     return dict(sorted(found.items()))
 
@@ -183,12 +256,21 @@ def _from_file(file: Path, settings: Settings, by_file: Mapping[str | None, View
     if known is not None and known.definition == text:
         return Written(_named(known, settings), text, settings, shown, known)
     try:
-        statement = read_text(text, shown, settings)
-        if statement.name:
-            name = settings.resolve(statement.name)
+        parts = name_in(text, shown)
+        if parts:
+            name = settings.resolve(parts)
     except GrebeError as error:
         return Written(name, text, settings, shown, error=error)
     return Written(name, text, settings, shown)
+
+
+def _read(one: Written) -> None:
+    """Read a text that is new, so that what is wrong with it is known from now on."""
+    if one.error is None and not one.is_as_recorded:
+        try:
+            one.statement  # noqa: B018  it is kept when it is first asked for
+        except GrebeError as error:
+            one.error = error
 
 
 def _named(record: ViewRecord, settings: Settings) -> TableName:

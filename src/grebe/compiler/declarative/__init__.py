@@ -1,0 +1,1 @@
+"""Declarative definitions: `{"$type": …, "$from": …}` becomes the SQL that means the same."""
