@@ -27,7 +27,7 @@ SHARES = {
     "cli": 2.0,
     "reserve": 2.0,
 }
-WITHOUT_SPARK = ("compiler", "programs", "config", "docstrings")
+WITHOUT_SPARK = ("compiler", "programs", "config", "docstrings", "registry", "definitions", "api")
 LONG_MINUTES = 50
 NOTHING_COLLECTED = 5
 CHECKS = (

@@ -1,0 +1,1 @@
+"""Declarative definitions, run and compared with the SQL that means the same."""
