@@ -7,7 +7,9 @@ import pytest
 from sqlglot import parse_one
 
 from compiler.databases import bag, emitted, lowered
-from grebe.compiler.functions import AggregateKind, aggregate_kind, can_raise, empty_value
+from grebe.compiler.functions import AggregateKind, aggregate_kind, empty_value
+from grebe.compiler.raising import can_raise
+from grebe.compiler.types import Types
 
 EXPRESSIONS = """
 7 / 2; 7 // 2; -7 // 2; 7 % 3; -7 % 3; 7.5 // 2; round(2.5); round(-2.567, 2); 2 ** 3; (1 + 2) * 3
@@ -97,7 +99,7 @@ def test_kind_of_an_aggregate(text: str, kind: AggregateKind | None) -> None:
      "CASE WHEN a / b > 1 THEN 1 END", "anything(a)", "sum(a)", "-a", "abs(a)"],
 )  # fmt: skip
 def test_what_may_raise(text: str) -> None:
-    assert can_raise(parse_one(text))
+    assert can_raise(parse_one(text), Types())
 
 
 @pytest.mark.parametrize(
@@ -107,7 +109,22 @@ def test_what_may_raise(text: str) -> None:
      "COUNT(*)", "MAX(a)"],
 )  # fmt: skip
 def test_what_cannot_raise(text: str) -> None:
-    assert not can_raise(parse_one(text))
+    assert not can_raise(parse_one(text), Types())
+
+
+DECIMALS = Types("spark", {"d": "decimal(15,2)", "w": "decimal(36,2)", "i": "int"})
+
+
+@pytest.mark.parametrize("text", ["d * (1 - d)", "d + d - 1", "-d", "d * i", "d > 1 + d"])
+def test_decimals_as_wide_as_they_must_be_cannot_raise(text: str) -> None:
+    assert not can_raise(parse_one(text), DECIMALS)
+
+
+@pytest.mark.parametrize(
+    "text", ["w * d", "i + i", "-i", "d * 12345678901", "d / d", "d * x", "d + i * i"]
+)
+def test_decimals_that_may_not_fit_and_integers_can_raise(text: str) -> None:
+    assert can_raise(parse_one(text), DECIMALS)
 
 
 def test_values_of_aggregates_over_nothing() -> None:

@@ -11,8 +11,9 @@ from typing import Final
 
 from sqlglot import exp
 
-from grebe.compiler.functions import can_raise, raising
+from grebe.compiler.raising import raising
 from grebe.compiler.scalar import Scalar
+from grebe.compiler.types import Types
 
 _SPARK: Final[dict[type[exp.Expr], str]] = {
     exp.Add: "try_add",
@@ -24,9 +25,10 @@ _SPARK: Final[dict[type[exp.Expr], str]] = {
 
 def forgiving(item: Scalar) -> Scalar | None:
     """The expression without its errors, or None when an engine has no such form of it."""
-    if not can_raise(item.ast):
+    risky = raising(item.ast, Types())
+    if not risky:
         return item
-    if all(type(tree) is exp.Cast or type(tree) in _SPARK for tree in raising(item.ast)):
+    if all(type(tree) is exp.Cast or type(tree) in _SPARK for tree in risky):
         return Scalar.of(exp.Try(this=item.copy()))
     return None
 

@@ -280,16 +280,9 @@ _TOTAL: Final = words("""
 """)
 
 
-def can_raise(tree: exp.Expr) -> bool:
-    """True when the expression may raise on some input; unknown ones are taken to be able to."""
-    return any(True for _ in raising(tree))
-
-
-def raising(tree: exp.Expr) -> Iterable[exp.Expr]:
-    """The parts of an expression that may raise themselves; nothing inside TRY does."""
-    for node in tree.walk(prune=lambda item: isinstance(item, (exp.DataType, exp.Try))):
-        if type(node).__name__ not in _TOTAL and not _is_typed_null(node):
-            yield node
+def is_total(tree: exp.Expr) -> bool:
+    """True when the outermost operation raises on no input; unknown ones are taken to raise."""
+    return type(tree).__name__ in _TOTAL or _is_typed_null(tree)
 
 
 def _is_typed_null(tree: exp.Expr) -> bool:

@@ -74,7 +74,10 @@ def _with_named(node: Node, kept: dict[str, Named]) -> Node:
 
 def _is_worth_keeping(node: Node) -> bool:
     """True for a delta, or what was made from one alone, that takes more than reading to get."""
-    is_small = WEIGHT in node.columns or isinstance(node, (Distinct, Aggregate))
+    top = node
+    while isinstance(top, (Filter, Project)):
+        top = top.input
+    is_small = WEIGHT in node.columns or isinstance(top, (Distinct, Aggregate))
     return is_small and not _is_cheap(node) and _comes_from_change(node)
 
 

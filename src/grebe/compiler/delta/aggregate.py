@@ -18,8 +18,8 @@ from grebe.compiler.delta.partition import recomputed
 from grebe.compiler.delta.restrict import restrict_columns
 from grebe.compiler.delta.rules import Rules
 from grebe.compiler.delta.weights import consolidated, keys_of, summed, weighted
-from grebe.compiler.functions import can_raise
 from grebe.compiler.nodes import WEIGHT, Aggregate, Filter, Node, Project, Repeat, UnionAll
+from grebe.compiler.raising import can_raise
 from grebe.compiler.scalar import Scalar, build, column, number
 
 SIDE = "__grebe_side"
@@ -37,7 +37,7 @@ def change(node: Aggregate, of: Rules) -> Node:
 def _from_new_and_change(node: Aggregate, linear: tuple[Linear, ...], of: Rules) -> Node:
     """One read of the new version: the old state is the new one without the change."""
     delta = of.change(node.input)
-    if any(can_raise(call.argument.ast) for call in linear):
+    if any(can_raise(call.argument.ast, of.types) for call in linear):
         delta = consolidated(delta)
     rows = of.new(node.input)
     if node.keys:

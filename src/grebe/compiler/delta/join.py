@@ -21,7 +21,6 @@ from grebe.compiler.bounds import bounded
 from grebe.compiler.delta.restrict import Pair, restrict
 from grebe.compiler.delta.rules import Rules
 from grebe.compiler.delta.weights import key_name, summed, weighted
-from grebe.compiler.functions import can_raise
 from grebe.compiler.nodes import (
     Distinct,
     Filter,
@@ -33,22 +32,25 @@ from grebe.compiler.nodes import (
     Unnest,
     Values,
 )
+from grebe.compiler.raising import can_raise
 from grebe.compiler.scalar import Scalar, all_of
+from grebe.compiler.types import Types
 
 
 def change(node: InnerJoin, of: Rules) -> Node:
     """The sum of the terms, one for each part that can change."""
-    risky = [item for item in node.on if is_risky(item, node.parts)]
+    risky = [item for item in node.on if is_risky(item, node.parts, of.types)]
     if risky:
         safe = InnerJoin(node.parts, tuple(item for item in node.on if item not in risky))
         return of.change(Filter(safe, all_of(risky)))
     return summed(*(_term(node, place, of) for place in range(len(node.parts))))
 
 
-def is_risky(item: Scalar, parts: Sequence[Node]) -> bool:
+def is_risky(item: Scalar, parts: Sequence[Node], types: Types) -> bool:
     """True when a condition can raise on a pair of rows that never stood side by side."""
     return any(
-        can_raise(tree) and _touches_several(tree, parts) for tree in item.ast.find_all(exp.Expr)
+        can_raise(tree, types) and _touches_several(tree, parts)
+        for tree in item.ast.find_all(exp.Expr)
     )
 
 

@@ -52,7 +52,7 @@ def meetings(node: MarkJoin | SemiJoin, of: Rules) -> list[tuple[Node, Node]]:
     version, and rows that are gone with the old one.
     """
     delta = of.change(node.left)
-    if not is_risky(node.on, node.inputs):
+    if not is_risky(node.on, node.inputs, of.types):
         return [(delta, of.new(node.right))]
     whole = consolidated(delta)
     return [
@@ -74,7 +74,7 @@ def touched(node: MarkJoin, of: Rules) -> Node:
 def _distinct(node: MarkJoin, delta: Node, of: Rules) -> Node:
     """Old left rows that a changed right row has a say in; only those that stay, if need be."""
     old, names = near(of.old(node.left), delta, node.on), node.left.columns
-    if not is_risky(node.on, node.inputs):
+    if not is_risky(node.on, node.inputs, of.types):
         rows = SemiJoin(old, delta, _not_false(node.on))
         return Aggregate(rows, names, ((COPIES, Scalar.of(build("COUNT(*)").copy())),))
     gone = Filter(consolidated(of.change(node.left)), build(":w < 0", w=column(WEIGHT)))

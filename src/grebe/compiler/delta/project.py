@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from grebe.compiler.delta.rules import Rules
 from grebe.compiler.delta.weights import consolidated
-from grebe.compiler.functions import can_raise
 from grebe.compiler.nodes import WEIGHT, Node, Project
+from grebe.compiler.raising import can_raise
 from grebe.compiler.scalar import column
 
 
 def change(node: Project, of: Rules) -> Node:
     """The change of the input, projected."""
     below = of.change(node.input)
-    if any(can_raise(item.ast) for _, item in node.outputs):
+    if any(can_raise(item.ast, of.types) for _, item in node.outputs):
         below = consolidated(below)
     return Project(below, (*node.outputs, (WEIGHT, column(WEIGHT))))

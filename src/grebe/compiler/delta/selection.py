@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from grebe.compiler.delta.rules import Rules
 from grebe.compiler.delta.weights import consolidated
-from grebe.compiler.functions import can_raise
 from grebe.compiler.nodes import Filter, Node
+from grebe.compiler.raising import can_raise
 
 
 def change(node: Filter, of: Rules) -> Node:
     """The change of the input, filtered."""
     below = of.change(node.input)
-    if can_raise(node.predicate.ast):
+    if can_raise(node.predicate.ast, of.types):
         below = consolidated(below)
     return Filter(below, node.predicate)

@@ -21,7 +21,7 @@ from grebe.compiler.delta.restrict import restrict, restrict_columns
 from grebe.compiler.delta.touch import Touch
 from grebe.compiler.delta.weights import consolidated, key_name
 from grebe.compiler.facts import noise
-from grebe.compiler.functions import aggregate_kind, can_raise
+from grebe.compiler.functions import aggregate_kind
 from grebe.compiler.nodes import (
     WEIGHT,
     Aggregate,
@@ -37,6 +37,7 @@ from grebe.compiler.nodes import (
     Values,
 )
 from grebe.compiler.plan import ACTION, COPIES, Check, Compute, Merge, Shape, Step
+from grebe.compiler.raising import can_raise
 from grebe.compiler.scalar import (
     TRUE,
     Scalar,
@@ -186,13 +187,16 @@ def steps(layout: Layout, of: Rules) -> tuple[Step, ...]:
     made: list[Step] = [
         Compute("touched", touched.node()),
         Check("states", Filter(named, touched.impossible()), "a stored group contradicts its rows"),
-        Compute("rows", touched.rows(named)),
     ]
-    if touched.rereads:
-        wrong = build(":again <> :n", again=column(_RECOUNT), n=column(COUNT))
-        made.append(Check("recount", Filter(rows, wrong), "a stored row count is not the group's"))
-    kept = Project(rows, passed((*layout.columns, ACTION, COPIES)))
-    return (*made, Merge(kept, layout.node.keys))
+    columns = passed((*layout.columns, ACTION, COPIES))
+    if not touched.rereads:
+        return (*made, Merge(Project(touched.rows(named), columns), layout.node.keys))
+    wrong = build(":again <> :n", again=column(_RECOUNT), n=column(COUNT))
+    made += [
+        Compute("rows", touched.rows(named)),
+        Check("recount", Filter(rows, wrong), "a stored row count is not the group's"),
+    ]
+    return (*made, Merge(Project(rows, columns), layout.node.keys))
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,9 +249,12 @@ class _Touched:
         node = self.layout.node
         used = sorted(frozenset(node.keys).union(*(call.columns for _, call in node.calls)))
         below = self.of.change(node.input)
-        if any(can_raise(item) for _, call in node.calls for item in call.ast.iter_expressions()):
+        if self._can_raise():
             below = consolidated(below)
-        narrow = Consolidate(Project(below, (*passed(used), (WEIGHT, column(WEIGHT)))))
+        narrow: Node = Project(below, (*passed(used), (WEIGHT, column(WEIGHT))))
+        if self.layout.values:
+            # Sums cancel by themselves; an extreme or a group to read must see the net change.
+            narrow = Consolidate(narrow)
         weight = column(WEIGHT)
         calls = [(COUNT, build("CAST(SUM(:w) AS BIGINT)", w=weight))]
         calls += [
@@ -268,6 +275,12 @@ class _Touched:
             ]
         moved: Node = Aggregate(Repeat(narrow), node.keys, tuple(calls))
         return moved if self.layout.reread else Filter(moved, self._moving())
+
+    def _can_raise(self) -> bool:
+        arguments = (
+            item for _, call in self.layout.node.calls for item in call.ast.iter_expressions()
+        )
+        return any(can_raise(item, self.of.types) for item in arguments)
 
     def _moving(self) -> Scalar:
         tests = [build(":x <> 0", x=column(name)) for name in (COUNT, *self._names_of_sums())]

@@ -1,0 +1,107 @@
+"""TPC-H tables as an Iceberg lake, and mixed changes of a share of it."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import duckdb
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+KEYS = {
+    "customer": ("c_custkey",),
+    "orders": ("o_orderkey",),
+    "lineitem": ("l_orderkey", "l_linenumber"),
+    "nation": ("n_nationkey",),
+    "region": ("r_regionkey",),
+    "supplier": ("s_suppkey",),
+    "part": ("p_partkey",),
+    "partsupp": ("ps_partkey", "ps_suppkey"),
+}
+FILES = 8
+
+
+def parquet(folder: Path, scale: float, tables: tuple[str, ...]) -> dict[str, Path]:
+    """Parquet files with the tables, made once."""
+    files = {table: folder / f"{table}-{scale:g}.parquet" for table in tables}
+    if not all(file.exists() for file in files.values()):
+        folder.mkdir(parents=True, exist_ok=True)
+        spec = importlib.util.find_spec("duckdb_extension_tpch")
+        assert spec is not None
+        (extension,) = Path(str(spec.submodule_search_locations[0])).rglob("*.duckdb_extension")
+        with duckdb.connect() as connection:
+            connection.execute(f"LOAD '{extension}'")
+            connection.execute(f"CALL dbgen(sf => {scale})")
+            for table, file in files.items():
+                connection.execute(f"COPY {table} TO '{file}' (FORMAT parquet)")
+    return files
+
+
+@dataclass(frozen=True)
+class Lake:
+    """TPC-H tables of one schema, sorted by key, merge-on-read."""
+
+    spark: SparkSession
+    schema: str
+
+    def build(self, files: dict[str, Path]) -> None:
+        """Makes the tables that are not there yet."""
+        self.spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {self.schema}")
+        for table, file in files.items():
+            name = f"{self.schema}.{table}"
+            if self.spark.catalog.tableExists(name):
+                continue
+            rows = self.spark.read.parquet(str(file)).repartitionByRange(FILES, KEYS[table][0])
+            writer = rows.sortWithinPartitions(*KEYS[table]).writeTo(name).using("iceberg")
+            for verb in ("delete", "update", "merge"):
+                writer = writer.tableProperty(f"write.{verb}.mode", "merge-on-read")
+            writer.tableProperty("format-version", "3").create()
+
+    def orders(self) -> int:
+        """The largest order key."""
+        return int(self.spark.sql(f"SELECT max(o_orderkey) FROM {self.schema}.orders").first()[0])
+
+    def change(self, share: float, where: str, seed: int) -> None:
+        """Deletes, updates and inserts a third each of a share of the orders and their lines."""
+        chosen = self._chosen(share, where, seed)
+        orders, lines = f"{self.schema}.orders", f"{self.schema}.lineitem"
+        for table, key, touch in (
+            (orders, "o_orderkey", "o_totalprice = o_totalprice + 1"),
+            (lines, "l_orderkey", "l_quantity = l_quantity + 1"),
+        ):
+            keys = chosen.format(key=key)
+            self.spark.sql(f"DELETE FROM {table} WHERE {keys} AND pmod({key} + {seed}, 3) = 0")
+            self.spark.sql(
+                f"UPDATE {table} SET {touch} WHERE {keys} AND pmod({key} + {seed}, 3) = 1"
+            )
+            copy = self.spark.table(table).where(f"{keys} AND pmod({key} + {seed}, 3) = 2")
+            fresh = copy.withColumn(key, copy[key] + 1_000_000_000 + seed * 10_000_000)
+            fresh.coalesce(1).sortWithinPartitions(key).writeTo(table).append()
+
+    def few(self, orders: int, seed: int) -> None:
+        """Updates the price of a few orders."""
+        keys = f"o_orderkey BETWEEN {1000 + seed * 1000} AND {1000 + seed * 1000 + 4 * orders}"
+        self.spark.sql(
+            f"UPDATE {self.schema}.orders SET o_totalprice = o_totalprice + 1 WHERE {keys}"
+        )
+        keys = keys.replace("o_orderkey", "l_orderkey")
+        self.spark.sql(
+            f"UPDATE {self.schema}.lineitem SET l_quantity = l_quantity + 1"
+            f" WHERE {keys} AND l_linenumber = 1"
+        )
+
+    def _chosen(self, share: float, where: str, seed: int) -> str:
+        if where == "spread":
+            return f"pmod(hash({{key}} + {seed}), {round(1 / share)}) = 7"
+        # The newest keys, as real data arrives: inside the top one percent of the range.
+        top = int(
+            self.spark.sql(
+                f"SELECT max(o_orderkey) FROM {self.schema}.orders WHERE o_orderkey < 900000000"
+            ).first()[0]
+        )
+        width = int(top * share)
+        return f"{{key}} BETWEEN {top - width} AND {top}"
