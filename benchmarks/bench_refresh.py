@@ -74,17 +74,10 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path(".cache/bench"))
     options = parser.parse_args()
     folder = options.folder.absolute() / f"refresh-{options.scale:g}"
-    files = parquet(options.folder.absolute(), options.scale, TABLES)
-    folder.mkdir(parents=True, exist_ok=True)
     log = folder / "events"
-    lines = [f'"{key}" = "{value}"' for key, value in event_log_conf(log).items()]
-    lines += ['"spark.driver.memory" = "6g"']
-    (folder / "grebe.toml").write_text(
-        "\n".join(["[defaults]", 'schema = "bench"', "[spark.conf]", *lines, ""])
-    )
-    engine = Engine(load(folder))
+    engine = prepared(folder, log)
     lake = Lake(engine.spark, f"{engine.settings.defaults.catalog}.bench")
-    lake.build(files)
+    lake.build(parquet(options.folder.absolute(), options.scale, TABLES))
     for view in options.views:
         engine.define(view, VIEWS[view], Policy.INCREMENTAL)
         if not options.no_full:
@@ -113,6 +106,17 @@ def main() -> None:
     report = {"scale": options.scale, "load": os.getloadavg()[0], "results": cases}
     name = f"refresh-sf{options.scale:g}{'-few' if options.few else ''}.json"
     (RESULTS / name).write_text(json.dumps(report, indent=2) + "\n")
+
+
+def prepared(folder: Path, log: Path) -> Engine:
+    """An engine in a folder of its own, whose Spark writes an event log."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = [f'"{key}" = "{value}"' for key, value in event_log_conf(log).items()]
+    lines += ['"spark.driver.memory" = "6g"']
+    (folder / "grebe.toml").write_text(
+        "\n".join(["[defaults]", 'schema = "bench"', "[spark.conf]", *lines, ""])
+    )
+    return Engine(load(folder))
 
 
 def one(engine: Engine, log: Path, case: Case, turn: int, *, full: bool) -> None:

@@ -45,47 +45,55 @@ class Work:
 
 @contextmanager
 def measured(spark: SparkSession, folder: Path) -> Iterator[Work]:
-    """Counts the jobs, tasks, rows and bytes of the block, and its time."""
-    tag = f"measured-{uuid.uuid4().hex}"
+    """Counts the jobs, tasks, rows and bytes of the block, and its time.
+
+    Every job between two of our own counts, whichever session or thread has started it.
+    """
     work = Work()
-    spark.addTag(tag)
+    first = _marker(spark)
     begun = time.perf_counter()
     try:
         yield work
     finally:
         work.seconds = time.perf_counter() - begun
-        spark.removeTag(tag)
-    events = _events_until_marker(spark, folder)
-    _count(events, tag, work)
+    last = _marker(spark)
+    events, jobs = _events_until(folder, first, last)
+    _count(events, jobs, work)
 
 
-def _events_until_marker(spark: SparkSession, folder: Path) -> list[dict[str, Any]]:
-    """The events of the log up to a job of our own that is started now.
-
-    Spark writes its log behind the work; when the marker's end is in it, all before it is too.
-    """
+def _marker(spark: SparkSession) -> str:
+    """Starts a job of our own that can be found in the log."""
     marker = f"marker-{uuid.uuid4().hex}"
     spark.addTag(marker)
     try:
         spark.range(1).count()
     finally:
         spark.removeTag(marker)
+    return marker
+
+
+def _events_until(folder: Path, first: str, last: str) -> tuple[list[dict[str, Any]], set[int]]:
+    """The events of the log, and the jobs between the two markers.
+
+    Spark writes its log behind the work; when the marker's end is in it, all before it is too.
+    """
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while time.monotonic() < deadline:
         events = list(_read(folder))
-        started = [e["Job ID"] for e in events if _has_tag(e, marker)]
+        low = [event["Job ID"] for event in events if _has_tag(event, first)]
+        high = [event["Job ID"] for event in events if _has_tag(event, last)]
         ended = {e["Job ID"] for e in events if e["Event"] == "SparkListenerJobEnd"}
-        if started and ended.issuperset(started):
-            return events
+        if low and high and ended.issuperset(high):
+            return events, set(range(max(low) + 1, min(high)))
         time.sleep(_PAUSE_SECONDS)
     raise TimeoutError(f"Spark's event log in {folder} does not move")
 
 
 def _read(folder: Path) -> Iterator[dict[str, Any]]:
-    for file in sorted(folder.iterdir()):
-        with file.open(encoding="utf-8") as lines:
-            # The last line may be half written.
-            yield from (json.loads(line) for line in lines if line.endswith("}\n"))
+    newest = max(folder.iterdir(), key=lambda file: file.stat().st_mtime_ns)
+    with newest.open(encoding="utf-8") as lines:
+        # The last line may be half written.
+        yield from (json.loads(line) for line in lines if line.endswith("}\n"))
 
 
 def _has_tag(event: dict[str, Any], tag: str) -> bool:
@@ -95,8 +103,9 @@ def _has_tag(event: dict[str, Any], tag: str) -> bool:
     return tag in (event.get("Properties") or {}).get("spark.job.tags", "")
 
 
-def _count(events: list[dict[str, Any]], tag: str, work: Work) -> None:
-    jobs = [event for event in events if _has_tag(event, tag)]
+def _count(events: list[dict[str, Any]], numbers: set[int], work: Work) -> None:
+    started = (event for event in events if event["Event"] == "SparkListenerJobStart")
+    jobs = [event for event in started if event["Job ID"] in numbers]
     stages = {stage for job in jobs for stage in job["Stage IDs"]}
     work.jobs = len(jobs)
     for event in events:

@@ -84,6 +84,20 @@ def parameters(nodes: Iterable[Node]) -> tuple[Parameter, ...]:
     return tuple(sorted(found))
 
 
+def ranges(nodes: Iterable[Node]) -> dict[Parameter, tuple[tuple[str, str], ...]]:
+    """For each parameter, the tables and columns that its range would filter."""
+    found: dict[Parameter, dict[tuple[str, str], None]] = {}
+    for root in nodes:
+        for node in walk(root):
+            parameter = _parameter(node)
+            if parameter and isinstance(node, Filter):
+                filtered = origin(node.input, node.predicate.ast.expressions[0].name)
+                if filtered:
+                    place = (filtered[0].table, filtered[1])
+                    found.setdefault(parameter, {})[place] = None
+    return {parameter: tuple(places) for parameter, places in sorted(found.items())}
+
+
 def _parameter(node: Node) -> Parameter | None:
     if isinstance(node, Filter):
         tree = node.predicate.ast

@@ -33,6 +33,7 @@ from grebe.compiler.nodes import (
     SemiJoin,
     SetKind,
     SetOperation,
+    Small,
     Stored,
     TopK,
     UnionAll,
@@ -106,6 +107,8 @@ class _Writer:
     tables: list[tuple[str, str]] = field(default_factory=list)
     written: dict[str, str] = field(default_factory=dict)
     aliases: int = 0
+    small: list[str] = field(default_factory=list)
+    """Relations of the SELECT being written that go to every worker."""
 
     def quote(self, name: str) -> str:
         mark = "`" if self.dialect == "spark" else '"'
@@ -126,6 +129,10 @@ class _Writer:
 
     def relation(self, node: Node) -> str:
         """The text of a relation inside FROM."""
+        if isinstance(node, Small):
+            text = self.relation(node.input)
+            self.small.append(text.rsplit(" ", maxsplit=1)[-1])
+            return text
         if node.digest in self.shared and not isinstance(node, Leaf):
             if node.digest not in self.written:
                 body = self.query(node)
@@ -146,6 +153,9 @@ class _Writer:
 
     def leaf(self, node: Stored | Named | Verbatim) -> str:
         return f"SELECT {self.list_of(node.columns)} FROM {self.names(node)}"
+
+    def through(self, node: Small) -> str:
+        return self.query(node.input)
 
     def empty(self, node: Empty) -> str:
         return f"SELECT {self.list_of(node.columns)} FROM {self.relation(node.like)} WHERE FALSE"
@@ -181,10 +191,17 @@ class _Writer:
         while isinstance(source, Filter) and self.is_open(source, node):
             predicates.insert(0, self.scalar(source.predicate))
             source = source.input
+        outside, self.small = self.small, []
         relation, where = self.source(source, node)
-        text = f"SELECT {items} FROM {relation}"
+        text = f"SELECT {self.hint()}{items} FROM {relation}"
+        self.small = outside
         tests = [*where, *(item for item in predicates if item != "TRUE")]
         return f"{text}\nWHERE {_conjunction(tests)}" if tests else text
+
+    def hint(self) -> str:
+        if not self.small or self.dialect != "spark":
+            return ""
+        return f"/*+ BROADCAST({', '.join(self.small)}) */ "
 
     def is_open(self, node: Node, root: Node) -> bool:
         """True when a relation may be written into the SELECT that reads it."""
@@ -383,6 +400,7 @@ _SPELLINGS: Final[dict[type[Node], Callable[..., str]]] = {
     Unnest: _Writer.unnest,
     Consolidate: _Writer.consolidate,
     Repeat: _Writer.repeat,
+    Small: _Writer.through,
 }
 
 

@@ -414,6 +414,21 @@ class Repeat(Node):
         return (self.input,)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Small(Node):
+    """The same rows, expected to be few: every worker may get a copy of all of them."""
+
+    input: Node
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.input.columns
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return (self.input,)
+
+
 def walk(node: Node) -> Iterator[Node]:
     """Every distinct node of the tree, inputs before what is made from them."""
     seen: set[str] = set()

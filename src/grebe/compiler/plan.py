@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from hashlib import blake2b
 
-from grebe.compiler.bounds import Bounds, Parameter, filled, parameters
+from grebe.compiler.bounds import Bounds, Parameter, filled, parameters, ranges
 from grebe.compiler.nodes import Empty, Named, Node
 from grebe.compiler.prune import pruned
+from grebe.compiler.spread import Sizes, spread
 from grebe.compiler.types import Types
 from grebe.model import ACTION as ACTION
 from grebe.model import Reason
@@ -99,6 +100,8 @@ class DeltaFacts:
     insert_only: bool = False
     bounds: Bounds = field(default_factory=dict)
     """Key ranges of the deltas, where the file bounds say that they prune."""
+    sizes: Sizes = field(default_factory=Sizes)
+    """Rows of the sources and of their deltas, where metadata says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +142,11 @@ class RefreshPlan:
         return parameters(step.node for step in self.steps)
 
     @property
+    def ranges(self) -> dict[Parameter, tuple[tuple[str, str], ...]]:
+        """For each of them, the tables and columns that it would filter."""
+        return ranges(step.node for step in self.steps)
+
+    @property
     def full(self) -> tuple[Step, ...]:
         """The steps of a full refresh."""
         return (Overwrite(self.build),)
@@ -161,7 +169,7 @@ def bind(plan: RefreshPlan, facts: DeltaFacts) -> tuple[Step, ...]:
                 named = Named(step.name, step.node.columns)
                 known[named.digest] = Empty(step.node)
             continue
-        bound.append(replace(step, node=node))
+        bound.append(replace(step, node=spread(node, facts.sizes)))
     return tuple(bound) if any(not isinstance(step, (Compute, Check)) for step in bound) else ()
 
 

@@ -7,7 +7,7 @@ DataFrame (they cannot cross sessions), never a bare path (executors must reach 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from grebe.errors import InternalError
 from grebe.formats.base import WEIGHT, Changes, Source, check_total
 from grebe.formats.frames import to_frame
 from grebe.formats.identity import consolidate_arrow, quoted
-from grebe.model import TableName, Window
+from grebe.model import TableName, Version, Window
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -66,6 +66,18 @@ class Delta:
             f"SELECT {names}, SUM({weight}) AS {weight} FROM {self.staged}"
             f" GROUP BY {names} HAVING SUM({weight}) <> 0"
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One source in a refresh: where it is read from and what changed."""
+
+    source: Source
+    columns: Mapping[str, int]
+    """The ids of the columns that the view reads, by name."""
+    old: Version | None
+    new: Version
+    delta: Delta | None = None
 
 
 @dataclass(slots=True)

@@ -9,37 +9,22 @@ from typing import TYPE_CHECKING
 from grebe.compiler import plan as steps
 from grebe.compiler.emit import Leaf, emit
 from grebe.compiler.nodes import At, Named, Node, Scan, Stored, Verbatim
+from grebe.engine.deltas import Side, Stage
+from grebe.engine.writing import merge_of
 from grebe.errors import CheckFailedError, InternalError, StepFailedError
 from grebe.formats import base
-from grebe.formats.base import Rows, Source
+from grebe.formats.base import Rows, VersionStats
 from grebe.formats.identity import quoted
-from grebe.model import Version
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
-
-    from grebe.engine.deltas import Delta
 
 DRIVER_ROWS = 200_000
 """Changed source rows up to which the results of steps are expected to fit on the driver."""
 
 _TOO_LARGE = "maxResultSize"
 """Spark's own word for a result that it did not bring to the driver."""
-
-Stage = Callable[["DataFrame"], str]
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """One source in a refresh: where it is read from and what changed."""
-
-    source: Source
-    columns: Mapping[str, int]
-    """The ids of the columns that the view reads, by name."""
-    old: Version | None
-    new: Version
-    delta: Delta | None = None
 
 
 @dataclass(slots=True)
@@ -51,6 +36,8 @@ class Execution:
     sides: Mapping[str, Side]
     stored: Callable[[], DataFrame]
     """The view's own rows at the version that was planned from."""
+    target: Callable[[], VersionStats]
+    """What metadata says of the storage table at that version."""
     stage: Stage
     on_driver: bool = True
     """Whether the results of steps are small enough to be held by the driver."""
@@ -181,23 +168,21 @@ class Execution:
         arrow = self._collected(self.spark.sql(self.sql(step.node)))
         return Rows(sql=self.sql(step.node)) if arrow is None else Rows(arrow=arrow)
 
-    def _merge(self, step: steps.Merge) -> base.Merge:
+    def _merge(self, step: steps.Merge) -> base.Write:
         frame = self.spark.sql(self.sql(step.node))
         arrow = self._collected(frame)
         if arrow is not None:
-            counts = _expected(arrow)
-            rows = Rows(arrow=arrow.drop_columns([steps.COPIES]))
-        else:
-            staged = self.stage(frame)
-            counts = self._expected(staged)
-            columns = [name for name in frame.columns if name != steps.COPIES]
-            names = ", ".join(quoted(name) for name in columns)
-            rows = Rows(sql=f"SELECT {names} FROM {staged}")
+            return merge_of(arrow, step.on, self.target())
+        staged = self.stage(frame)
+        counts = self._expected(staged)
+        columns = [name for name in frame.columns if name != steps.COPIES]
+        names = ", ".join(quoted(name) for name in columns)
         return base.Merge(
-            rows,
+            Rows(sql=f"SELECT {names} FROM {staged}"),
             step.on,
             expect_updated=counts.get("update", 0),
             expect_deleted=counts.get("delete", 0),
+            target_is_large=True,
         )
 
     def _expected(self, staged: str) -> dict[str, int]:
@@ -205,9 +190,3 @@ class Execution:
             f"SELECT {steps.ACTION}, SUM({steps.COPIES}) FROM {staged} GROUP BY {steps.ACTION}"
         ).collect()
         return {str(row[0]): int(row[1]) for row in rows}
-
-
-def _expected(rows: pa.Table) -> dict[str, int]:
-    """How many stored rows each action must match."""
-    summed = rows.group_by(steps.ACTION).aggregate([(steps.COPIES, "sum")]).to_pylist()
-    return {row[steps.ACTION]: int(row[f"{steps.COPIES}_sum"]) for row in summed}

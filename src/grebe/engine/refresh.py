@@ -12,18 +12,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from grebe.compiler.bounds import Bounds, Parameter
-from grebe.compiler.plan import DeltaFacts, bind
-from grebe.compiler.scalar import Scalar, build
+from grebe.compiler.plan import bind
 from grebe.engine.choice import Choice, Pinned, choose
-from grebe.engine.deltas import Deltas
-from grebe.engine.execute import DRIVER_ROWS, Execution, Side, Stage
+from grebe.engine.deltas import Deltas, Side, Stage
+from grebe.engine.execute import DRIVER_ROWS, Execution
+from grebe.engine.facts import delta_facts
 from grebe.engine.public import publish
 from grebe.engine.result import RefreshResult as RefreshResult
 from grebe.engine.tables import Tables
 from grebe.engine.views import View
 from grebe.errors import InternalError
-from grebe.formats.base import Committed, Write
+from grebe.formats.base import Committed, VersionStats, Write
 from grebe.formats.failpoints import reach
 from grebe.model import (
     Frontier,
@@ -96,14 +95,7 @@ class Refresh:
         deltas = {str(name): side.delta for name, side in sides.items() if side.delta}
         rows_in = sum(delta.rows for delta in deltas.values())
         reach("refresh.deltas")
-        facts = DeltaFacts(
-            unchanged=frozenset(
-                str(name) for name, side in sides.items() if not side.delta or side.delta.is_empty
-            ),
-            insert_only=all(delta.insert_only for delta in deltas.values()),
-            bounds=self._bounds(sides),
-        )
-        bound = bind(self.view.plan, facts)
+        bound = bind(self.view.plan, delta_facts(self.view.plan, sides))
         execution = self._execution(sides, position)
         execution.on_driver = rows_in <= DRIVER_ROWS
         _tune(execution.spark, SMALL if execution.on_driver else LARGE)
@@ -163,6 +155,7 @@ class Refresh:
             run_id=self.run_id,
             sides={str(name): side for name, side in given.items()},
             stored=lambda: self._stored(position),
+            target=lambda: self._target(position),
             stage=self.stage,
         )
 
@@ -173,6 +166,16 @@ class Refresh:
         source = self.tables.source(self.view.storage_name, self.session)
         ids = [column.id for column in source.schema_at(position.version).columns]
         return source.read_at(position.version, ids)
+
+    def _target(self, position: Position | None) -> VersionStats:
+        """What metadata says of the storage table at that version."""
+        if position is None or position.version is None:
+            return VersionStats(None, 0, 0, {})
+        source = self.tables.source(self.view.storage_name, self.session)
+        scope = self.view.plan.shape.scope or self.view.plan.shape.columns
+        columns = source.schema_at(position.version).columns
+        ids = [column.id for column in columns if column.name in scope]
+        return source.version_stats(position.version, ids)
 
     def _frontier(self) -> Frontier:
         points = {
@@ -189,18 +192,6 @@ class Refresh:
             state_layout=STATE_LAYOUT,
         )
 
-    def _bounds(self, sides: Mapping[TableName, Side]) -> Bounds:
-        """Key ranges of the deltas, where the base's file bounds say that they prune."""
-        wanted = set(self.view.plan.parameters)
-        found: dict[Parameter, tuple[Scalar, Scalar]] = {}
-        for name, side in sides.items():
-            for column, low, high in side.delta.low_high if side.delta else ():
-                if (str(name), column) in wanted:
-                    ends = _literal(low), _literal(high)
-                    if ends[0] and ends[1]:
-                        found[(str(name), column)] = (ends[0], ends[1])
-        return found
-
 
 @dataclass(frozen=True, slots=True)
 class _Done:
@@ -213,20 +204,6 @@ class _Done:
 def _tune(spark: SparkSession, settings: Mapping[str, str]) -> None:
     for key, value in settings.items():
         spark.conf.set(key, value)
-
-
-def _literal(value: object) -> Scalar | None:
-    import datetime
-
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int):
-        return build(str(value))
-    if isinstance(value, datetime.datetime):
-        return None
-    if isinstance(value, datetime.date):
-        return build(f"DATE '{value.isoformat()}'")
-    return None
 
 
 def _is_nothing(write: Write) -> bool:

@@ -207,6 +207,8 @@ class Merge:
     expect_deleted: int | None = None
     unique: bool = False
     """``on`` is a key of the table, so an insert that finds its key stored contradicts too."""
+    has_inserts: bool = True
+    """Some of the rows are inserts; without them a merge is an inner join."""
     prune: str | None = None
     """SQL over columns written as ``target.<column>`` that lets the scan skip files."""
     target_is_large: bool = False

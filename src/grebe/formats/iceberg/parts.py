@@ -32,6 +32,8 @@ def parts_of(target: Target, write: Write, rows: str) -> list[Part]:
             return [Part(target.overwrite(rows))]
         case Merge() if write.unique and write.expect_deleted is None:
             raise InternalError.broken("a merge on a unique key needs its expected deletes")
+        case Merge() if not write.has_inserts:
+            return [Part(target.merge(write, rows, inserts=False), write)]
         case Merge() if write.target_is_large:
             matched = Part(target.merge(write, rows, inserts=False), write)
             return [matched, Part(target.append(rows, only="insert"))]

@@ -1,0 +1,88 @@
+"""What is known of the deltas of a refresh once they are read: all that `bind` can make use of."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from typing import Final, cast
+
+from grebe.compiler.bounds import Bounds, Parameter
+from grebe.compiler.plan import DeltaFacts, RefreshPlan
+from grebe.compiler.scalar import Scalar, build
+from grebe.compiler.spread import Sizes
+from grebe.engine.deltas import Side
+from grebe.formats.base import KeyBounds, VersionStats
+from grebe.model import TableName
+
+_SEVERAL: Final = 2
+_PRUNES: Final = 0.5
+"""Share of files up to which a range of keys is worth a filter: where it skips none, it costs."""
+
+
+def delta_facts(plan: RefreshPlan, sides: Mapping[TableName, Side]) -> DeltaFacts:
+    """The facts of some deltas, and of the sources that they are joined with."""
+    deltas = {str(name): side.delta for name, side in sides.items() if side.delta}
+    stats = {str(name): _stats(side) for name, side in sides.items()}
+    return DeltaFacts(
+        unchanged=frozenset(
+            str(name) for name, side in sides.items() if not side.delta or side.delta.is_empty
+        ),
+        insert_only=all(delta.insert_only for delta in deltas.values()),
+        bounds=_bounds(plan, sides, stats),
+        sizes=Sizes(
+            rows={name: item.rows for name, item in stats.items() if item.rows is not None},
+            changed={name: delta.rows for name, delta in deltas.items()},
+        ),
+    )
+
+
+def _stats(side: Side) -> VersionStats:
+    return side.source.version_stats(side.new, list(side.columns.values()))
+
+
+def _bounds(
+    plan: RefreshPlan, sides: Mapping[TableName, Side], stats: Mapping[str, VersionStats]
+) -> Bounds:
+    """Key ranges of the deltas, where the files of what they filter say that they prune."""
+    found: dict[Parameter, tuple[Scalar, Scalar]] = {}
+    filtered = plan.ranges
+    for name, side in sides.items():
+        for column, low, high in side.delta.low_high if side.delta else ():
+            parameter = (str(name), column)
+            scans = filtered.get(parameter, ())
+            ends = literal(low), literal(high)
+            if (
+                ends[0]
+                and ends[1]
+                and any(prunes(stats[table].bounds.get(own, ()), low, high) for table, own in scans)
+            ):
+                found[parameter] = (ends[0], ends[1])
+    return found
+
+
+def prunes(files: Sequence[KeyBounds], low: object, high: object) -> bool:
+    """True when a filter on a range skips enough of the files."""
+    if len(files) < _SEVERAL:
+        return False
+    kept = sum(1 for file in files if _may_hold(file, low, high))
+    return kept <= len(files) * _PRUNES
+
+
+def _may_hold(file: KeyBounds, low: object, high: object) -> bool:
+    for kind in (int, datetime.date):
+        ends = (file.low, file.high, low, high)
+        if all(type(end) is kind for end in ends):
+            first, last, lowest, highest = cast("tuple[int, int, int, int]", ends)
+            return first <= highest and lowest <= last
+    return True
+
+
+def literal(value: object) -> Scalar | None:
+    """A value as an expression that the compiler knows, or None for a type it has no literal of."""
+    if isinstance(value, (bool, datetime.datetime)):
+        return None
+    if isinstance(value, int):
+        return build(str(value))
+    if isinstance(value, datetime.date):
+        return build(f"DATE '{value.isoformat()}'")
+    return None

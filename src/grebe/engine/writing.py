@@ -1,0 +1,68 @@
+"""How the rows of a refresh go into the storage table: the cheapest write that means the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from grebe.compiler.plan import COPIES
+from grebe.engine.facts import literal, prunes
+from grebe.formats.base import ACTION, Append, Merge, Rows, VersionStats, Write
+from grebe.formats.identity import quoted
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+LARGE: Final = 500_000
+"""Stored rows from which one outer join of all of them is worse than two cheap passes."""
+
+
+def merge_of(rows: pa.Table, on: Sequence[str], target: VersionStats) -> Write:
+    """The write of rows that are on the driver, into a table of which this much is known."""
+    counts = expected(rows)
+    kept = rows.drop_columns([COPIES])
+    if not counts.get("update") and not counts.get("delete"):
+        return Append(Rows(arrow=kept.drop_columns([ACTION])))
+    prune = range_of(rows, on, target)
+    return Merge(
+        Rows(arrow=kept),
+        tuple(on),
+        expect_updated=counts.get("update", 0),
+        expect_deleted=counts.get("delete", 0),
+        has_inserts="insert" in counts,
+        prune=prune,
+        target_is_large=prune is None and (target.rows or 0) >= LARGE,
+    )
+
+
+def expected(rows: pa.Table) -> dict[str, int]:
+    """How many stored rows each action must match."""
+    summed = rows.group_by(ACTION).aggregate([(COPIES, "sum")]).to_pylist()
+    return {row[ACTION]: int(row[f"{COPIES}_sum"]) for row in summed}
+
+
+def range_of(rows: pa.Table, on: Sequence[str], target: VersionStats) -> str | None:
+    """A condition that lets the scan of the target skip files, where it would skip many."""
+    import pyarrow.compute as pc
+
+    matched = rows.filter(pc.not_equal(rows[ACTION], "insert"))
+    found = []
+    for name in on:
+        ends = _ends(matched[name])
+        if ends and prunes(target.bounds.get(name, ()), *ends):
+            low, high = (literal(end) for end in ends)
+            if low and high:
+                found.append(f"target.{quoted(name)} BETWEEN {low.text} AND {high.text}")
+    return " AND ".join(found) or None
+
+
+def _ends(values: pa.ChunkedArray) -> tuple[object, object] | None:
+    """The smallest and the largest value; None where a range would lose a NULL."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    ordered = pa.types.is_integer(values.type) or pa.types.is_date(values.type)
+    if not ordered or values.null_count or not len(values):
+        return None
+    ends = pc.min_max(values).as_py()
+    return ends["min"], ends["max"]
