@@ -307,7 +307,11 @@ def vacuum(project: Project, view: Written, retention: str, *, force: bool) -> V
     is_nothing = retention.strip().lower() in ("0", "0d", "0 days")
     length = timedelta(0) if is_nothing else duration(retention)
     if view.facts is None or view.facts.storage is None:
-        raise DefinitionError(f'view "{view.name}" was never refreshed', code="never-refreshed")
+        raise DefinitionError(
+            f'view "{view.name}" was never refreshed',
+            hint=f"grebe refresh {view.name}",
+            code="never-refreshed",
+        )
     wanted = datetime.now(UTC) - length
     storage = view.facts.storage
     until, holding = bound_of(storage, project.written(), project.look(), wanted, force=force)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from grebe.engine.tables import Tables
 
 Session = Callable[[], "SparkSession"]
+PREFIX = "__grebe_"
+"""How the names of storage tables begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,7 @@ class Look:
         self.tables = tables
         self.session = session
         self._heads: dict[TableName, Head] = {}
+        self._positions: dict[TableName, Position | None] = {}
 
     def head(self, name: TableName) -> Head:
         """Where a table stands."""
@@ -72,7 +75,9 @@ class Look:
 
     def position(self, name: TableName) -> Position | None:
         """What a storage table shows."""
-        return self.tables.position(name, self.session)
+        if name not in self._positions:
+            self._positions[name] = self.tables.position(name, self.session)
+        return self._positions[name]
 
     def moved_rows(self, name: TableName, window: Window) -> bool:
         """False when the window holds nothing but maintenance."""
@@ -163,6 +168,14 @@ def _against(
     if point is None or point.identity != head.identity:
         return Reason("source-replaced", f'table "{name}" is another one than before')
     window = Window(point.version, head.version)
-    if window.is_empty or not look.moved_rows(name, window):
+    if window.is_empty or _is_settled(name, point, look) or not look.moved_rows(name, window):
         return None
     return Moved(name, window, head.committed_at)
+
+
+def _is_settled(name: TableName, point: SourcePoint, look: Look) -> bool:
+    """True for a view's storage table that moved without changing a row since."""
+    if not name.name.startswith(PREFIX):
+        return False
+    position = look.position(name)
+    return position is not None and position.row_version == point.version

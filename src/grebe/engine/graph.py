@@ -19,7 +19,9 @@ def levels(parents: Mapping[str, Iterable[str]]) -> list[list[str]]:
         ready = sorted(name for name, above in waiting.items() if not above)
         if not ready:
             path = " -> ".join(_circle(waiting))
-            raise CycleError(f"views read each other in a circle: {path}")
+            raise CycleError(
+                f"views read each other in a circle: {path}", hint="let one of them read a table"
+            )
         ordered.append(ready)
         for name in ready:
             del waiting[name]
