@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grebe.config import Catalog, Settings, TableFormat
-from grebe.errors import ConfigError
 from grebe.formats.base import Opener, Place, Select, Session, Source, Storage
 from grebe.model import Position, TableName
 
@@ -74,11 +73,11 @@ class Tables:
                 from grebe.formats.delta.opening import DeltaTables
 
                 return DeltaTables(place)
+            case TableFormat.PARQUET:
+                from grebe.formats.parquet.opening import ParquetTables
+
+                return ParquetTables(place)
             case TableFormat.DUCKLAKE:
                 from grebe.formats.ducklake.opening import DuckLakeTables
 
                 return DuckLakeTables(place)
-        raise ConfigError(
-            f'tables of format "{catalog.format}" cannot be read yet',
-            detail=f'catalog "{catalog.name}"',
-        )

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from grebe import model
+from grebe.formats.column_ids import id_of
 from grebe.formats.delta.actions import Json, Metadata
 
 _MODE = "delta.columnMapping.mode"
@@ -46,8 +47,7 @@ class Field:
     @property
     def id(self) -> int:
         """The stable id of the column."""
-        digest = hashlib.blake2b(self.physical.encode(), digest_size=8).digest()
-        return int.from_bytes(digest, "big") >> 12  # exact as a number of JSON
+        return id_of(self.physical)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from grebe.errors import (
-    HistoryExpiredError,
-    InternalError,
-    SchemaChangedError,
-    SourceError,
-    SourceReplacedError,
-)
+from grebe.errors import HistoryExpiredError, InternalError, SchemaChangedError
 from grebe.formats.base import (
     Capabilities,
     Changes,
@@ -24,6 +18,7 @@ from grebe.formats.base import (
 from grebe.formats.delta.log import Log
 from grebe.formats.delta.schema import Field, TableSchema, same_type, without_identity
 from grebe.formats.files import Files
+from grebe.formats.refusals import only_total, refuse
 from grebe.model import Reason, Schema, TableName, Version, Window
 
 if TYPE_CHECKING:
@@ -36,12 +31,6 @@ DRIVER_BUDGET = 256 * 1024 * 1024
 
 COLLECT_ROWS = 200_000
 """Weighted rows up to which a delta that Spark read is brought to the driver."""
-
-_ERRORS: dict[str, type[SourceError]] = {
-    "history-expired": HistoryExpiredError,
-    "schema-changed": SchemaChangedError,
-    "source-replaced": SourceReplacedError,
-}
 
 
 class DeltaSource:
@@ -179,12 +168,12 @@ class DeltaSource:
 
     def changes(self, window: Window, columns: Sequence[int]) -> Changes:
         """The consolidated signed rows of the window; guarded by the sum of weights."""
-        self._refuse(window, columns)
+        refuse(self._name, self.unreadable(window, columns))
         schema = self._schema(int(window.upto))
         fields = _fields(schema, columns)
         plan = self._plan(window)
         if not fields and plan.total is not None:
-            return _only_total(plan.total)
+            return only_total(plan.total)
         if plan.is_empty or (self._files.on_driver and self._fits(plan)):
             from grebe.formats.delta.projection import NeedsSparkError
 
@@ -206,17 +195,6 @@ class DeltaSource:
         if self._planned is None or self._planned[0] != window:
             self._planned = (window, self._planner.plan(window))
         return self._planned[1]
-
-    def _refuse(self, window: Window, columns: Sequence[int]) -> None:
-        reason = self.unreadable(window, columns)
-        if reason is not None:
-            error = _ERRORS.get(reason.code, SourceError)
-            raise error(
-                f'the changes of table "{self._name}" cannot be read',
-                detail=reason.message,
-                hint="refresh in full",
-                code=reason.code,
-            )
 
     def _schema(self, version: int) -> TableSchema:
         return TableSchema.of(self._log.described(version)[0])
@@ -287,16 +265,6 @@ class DeltaSource:
         if frame is None:
             raise InternalError.broken("a window without a version")
         return Changes("bag-difference/spark", frame=consolidate_frame(frame), total=total)
-
-
-def _only_total(total: int) -> Changes:
-    """The changes without any column: how many rows there are more, for which nothing is read."""
-    import pyarrow as pa
-
-    from grebe.formats.base import WEIGHT
-
-    weights = pa.array([total] if total else [], pa.int64())
-    return Changes("metadata", arrow=pa.table({WEIGHT: weights}), bytes_read=0, total=total)
 
 
 def _fields(schema: TableSchema, columns: Sequence[int]) -> list[Field]:

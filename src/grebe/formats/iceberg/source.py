@@ -7,13 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from grebe.errors import (
-    HistoryExpiredError,
-    InternalError,
-    SchemaChangedError,
-    SourceError,
-    SourceReplacedError,
-)
+from grebe.errors import HistoryExpiredError, InternalError, SchemaChangedError
 from grebe.formats.base import (
     Capabilities,
     Changes,
@@ -28,6 +22,7 @@ from grebe.formats.iceberg.catalog import Locator
 from grebe.formats.iceberg.manifests import DataFile, Manifests
 from grebe.formats.iceberg.metadata import Place, TableMetadata, parse_metadata
 from grebe.formats.iceberg.schema import Field, same_type, without_identity
+from grebe.formats.refusals import only_total, refuse
 from grebe.model import Reason, Schema, TableName, Version, Window
 
 if TYPE_CHECKING:
@@ -40,12 +35,6 @@ DRIVER_BUDGET = 256 * 1024 * 1024
 
 COLLECT_ROWS = 200_000
 """Weighted rows up to which a delta that Spark read is brought to the driver."""
-
-_ERRORS: dict[str, type[SourceError]] = {
-    "history-expired": HistoryExpiredError,
-    "schema-changed": SchemaChangedError,
-    "source-replaced": SourceReplacedError,
-}
 
 
 class IcebergSource:
@@ -168,14 +157,14 @@ class IcebergSource:
     def changes(self, window: Window, columns: Sequence[int]) -> Changes:
         """The consolidated signed rows of the window; guarded by the sum of weights."""
         table = self._table(*_versions(window))
-        self._refuse(window, columns)
+        refuse(self._name, self.unreadable(window, columns))
         _, upto = table.places_of(window)
         fields = _fields(table, upto, columns)
         plan = self._planner.plan(table, window, fields)
         if plan is None:
             return self._bag_difference(table, window, fields)
         if not fields:
-            return _only_total(plan)
+            return only_total(plan.total)
         if not plan.touched or (self._files.on_driver and self._fits(plan)):
             return self._by_arrow(table, window, fields, plan)
         return self._by_spark(table, window, fields, plan)
@@ -188,17 +177,6 @@ class IcebergSource:
         place = table.place_of(version)
         fields = _fields(table, place, columns)
         return read_version(self._session(), self._name, table, place, fields)
-
-    def _refuse(self, window: Window, columns: Sequence[int]) -> None:
-        reason = self.unreadable(window, columns)
-        if reason is not None:
-            error = _ERRORS.get(reason.code, SourceError)
-            raise error(
-                f'the changes of table "{self._name}" cannot be read',
-                detail=reason.message,
-                hint="refresh in full",
-                code=reason.code,
-            )
 
     def _refreshed(self) -> TableMetadata:
         """The metadata that is current now."""
@@ -299,16 +277,6 @@ class IcebergSource:
             sides.append(frame.withColumn(WEIGHT, sf.lit(weight).cast("bigint")))
         frame = consolidate_frame(sides[0].unionAll(sides[1]))
         return Changes("bag-difference/spark", frame=frame, total=total)
-
-
-def _only_total(plan: Plan) -> Changes:
-    """The changes without any column: how many rows there are more, for which nothing is read."""
-    import pyarrow as pa
-
-    from grebe.formats.base import WEIGHT
-
-    weights = pa.array([plan.total] if plan.total else [], pa.int64())
-    return Changes("metadata", arrow=pa.table({WEIGHT: weights}), bytes_read=0, total=plan.total)
 
 
 def _versions(window: Window) -> list[Version]:

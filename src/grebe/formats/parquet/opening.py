@@ -1,0 +1,70 @@
+"""Opens folders of Parquet files, as sources only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from grebe.errors import ConfigError
+from grebe.formats.base import Place, Select, Session, Source, Storage
+from grebe.formats.files import local_path
+from grebe.formats.folders import folder_of
+from grebe.formats.identity import quoted
+from grebe.formats.parquet.listing import Shelf
+from grebe.formats.parquet.source import ParquetSource
+from grebe.model import Position, TableName
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetTables:
+    """The folders of Parquet files under one root."""
+
+    place: Place
+
+    def relation(self, name: TableName) -> str:
+        """The folder in Spark SQL, as it is now."""
+        return f"parquet.{quoted(self._folder(name))}"
+
+    def source(self, name: TableName, spark: Session) -> Source:
+        """The folder as a source."""
+        shelf = Shelf.of(self.place.home, name)
+        return ParquetSource(name, self._folder(name), shelf, spark=spark)
+
+    def storage(self, name: TableName, session: SparkSession) -> Storage:
+        """Nothing: rows and frontier cannot move together where there is no commit."""
+        raise self._no_storage(name)
+
+    def position(self, name: TableName, spark: Session) -> Position | None:
+        """None: no view has its storage here."""
+        return None
+
+    def publish(self, name: TableName, session: SparkSession, select: Select) -> None:
+        """Nothing: see `storage`."""
+        raise self._no_storage(name)
+
+    def stage(self, name: TableName, rows: DataFrame) -> str:
+        """Nothing: see `storage`."""
+        raise self._no_storage(name)
+
+    def unstage(self, name: TableName, session: SparkSession) -> None:
+        """Nothing was staged."""
+
+    def _folder(self, name: TableName) -> str:
+        folder = local_path(folder_of(self.place, name))
+        if folder is None:
+            raise ConfigError(
+                f'catalog "{self.place.catalog}" is not on this machine',
+                detail="folders of Parquet files are listed by the driver",
+                hint="put a table format over the files, e.g. Iceberg's add_files",
+            )
+        return folder
+
+    def _no_storage(self, name: TableName) -> ConfigError:
+        return ConfigError(
+            f'view "{name}" cannot be kept as Parquet files',
+            detail=f'catalog "{self.place.catalog}" has format parquet, which has no commits',
+            hint="keep views in an Iceberg, Delta or DuckLake catalog",
+        )
