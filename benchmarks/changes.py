@@ -1,10 +1,11 @@
 """What it costs to read the changes of a window: 0.1 % of a 6-million-row table.
 
-    python -m benchmarks.changes [--scale 1] [--runs 9] [--folder .cache/bench] [--keep]
+    python -m benchmarks.changes [--scale 1] [--runs 9] [--folder .cache/bench] [--keep] [--modes mor cow]
 
-Four tables hold the same rows and the same changes: written merge-on-read (v3) and copy-on-write,
-changed in one place (clustered) and everywhere (spread). Every run uses a source that knows nothing
-yet, so metadata is read each time; the operating system's cache is warm.
+The tables hold the same rows and the same changes: Iceberg (v3) merge-on-read and copy-on-write, Delta
+with and without deletion vectors and a change data feed; changed in one place (clustered) and everywhere
+(spread). Every run uses a source that knows nothing yet, so metadata is read each time; the operating
+system's cache is warm.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import argparse
 import importlib.util
 import json
 import os
+import shutil
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -26,8 +28,9 @@ from benchmarks.eventlog import event_log_conf, measured
 from grebe.config import load
 from grebe.engine.session import open_session
 from grebe.formats.base import Changes
+from grebe.formats.delta.source import DeltaSource
+from grebe.formats.files import DriverFiles, SparkFiles
 from grebe.formats.iceberg.catalog import locator_of
-from grebe.formats.iceberg.files import DriverFiles, SparkFiles
 from grebe.formats.iceberg.source import IcebergSource
 from grebe.model import TableName, Version, Window
 
@@ -47,6 +50,13 @@ USED = (
 )
 FILES = 16
 MODES = {"mor": "merge-on-read", "cow": "copy-on-write"}
+FEED, VECTORS = "delta.enableChangeDataFeed", "delta.enableDeletionVectors"
+DELTA: dict[str, dict[str, str]] = {
+    "delta-cdf-dv": {FEED: "true", VECTORS: "true"},
+    "delta-cdf": {FEED: "true"},
+    "delta-dv": {VECTORS: "true"},
+    "delta-cow": {},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +67,7 @@ class Case:
     where: str
     name: TableName
     window: Window
+    folder: Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,22 +111,42 @@ def changed_keys(where: str, orders: int) -> str:
     return "pmod(hash(l_orderkey), 1000) = 7"
 
 
-def build(spark: SparkSession, file: Path, mode: str, where: str) -> Case:
-    """A table and three commits on it: a third each of deletes, updates and inserts."""
-    name = TableName(CATALOG, "bench", f"lineitem_{mode}_{where}")
-    table = name.quoted()
+def table_of(folder: Path, mode: str, where: str) -> tuple[TableName, str]:
+    """A table's name, and how SQL calls it."""
+    name = TableName(CATALOG, "bench", f"lineitem_{mode.replace('-', '_')}_{where}")
+    return name, f"delta.`{folder / 'delta' / name.name}`" if mode in DELTA else name.quoted()
+
+
+def create(spark: SparkSession, file: Path, mode: str, table: str) -> None:
+    """The empty table, in place of one of an earlier run."""
+    rows = f"SELECT * FROM parquet.`{file}` WHERE false"
+    if mode in DELTA:
+        shutil.rmtree(table.split("`")[1], ignore_errors=True)
+        listed = ", ".join(f"'{key}' = '{value}'" for key, value in DELTA[mode].items())
+        tail = f" TBLPROPERTIES ({listed})" if listed else ""
+        spark.sql(f"CREATE TABLE {table} USING delta{tail} AS {rows}").collect()
+        return
     verbs = ", ".join(f"'write.{v}.mode' = '{MODES[mode]}'" for v in ("delete", "update", "merge"))
     spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {CATALOG}.bench").collect()
     spark.sql(f"DROP TABLE IF EXISTS {table} PURGE").collect()
     spark.sql(
         f"CREATE TABLE {table} USING iceberg TBLPROPERTIES ('format-version' = '3', {verbs},"
-        f" 'write.distribution-mode' = 'none')"
-        f" AS SELECT * FROM parquet.`{file}` WHERE false"
+        f" 'write.distribution-mode' = 'none') AS {rows}"
     ).collect()
+
+
+def build(spark: SparkSession, folder: Path, file: Path, mode: str, where: str) -> Case:
+    """A table and three commits on it: a third each of deletes, updates and inserts."""
+    name, table = table_of(folder, mode, where)
+    create(spark, file, mode, table)
     rows = spark.read.parquet(str(file)).repartitionByRange(FILES, "l_orderkey")
-    rows.sortWithinPartitions("l_orderkey", "l_linenumber").writeTo(table).append()
+    rows = rows.sortWithinPartitions("l_orderkey", "l_linenumber")
+    if mode in DELTA:
+        rows.write.format("delta").mode("append").save(table.split("`")[1])
+    else:
+        rows.writeTo(table).append()
     orders = spark.sql(f"SELECT max(l_orderkey) FROM {table}").collect()[0][0]
-    after = head(spark, name)
+    after = head(spark, folder, name)
     keys = changed_keys(where, orders)
     spark.sql(f"DELETE FROM {table} WHERE {keys} AND pmod(l_orderkey, 3) = 0").collect()
     spark.sql(
@@ -125,25 +156,39 @@ def build(spark: SparkSession, file: Path, mode: str, where: str) -> Case:
         f"INSERT INTO {table} SELECT /*+ COALESCE(1) */ * FROM {table}"
         f" WHERE {keys} AND pmod(l_orderkey, 3) = 2"
     ).collect()
-    return Case(mode, where, name, Window(after, head(spark, name)))
+    return Case(mode, where, name, Window(after, head(spark, folder, name)), folder)
 
 
-def head(spark: SparkSession, name: TableName) -> Version:
-    return source(spark, name, on_driver=True).head().version
+def head(spark: SparkSession, folder: Path, name: TableName) -> Version:
+    return source(spark, folder, name, on_driver=True).head().version
 
 
-def source(spark: SparkSession, name: TableName, *, on_driver: bool) -> IcebergSource:
+def source(
+    spark: SparkSession, folder: Path, name: TableName, *, on_driver: bool
+) -> IcebergSource | DeltaSource:
     """A source that knows nothing yet."""
+    files = DriverFiles() if on_driver else SparkFiles(lambda: spark)
+    if name.name.startswith("lineitem_delta"):
+        root = str(folder / "delta" / name.name)
+        return DeltaSource(name, root, files, spark=lambda: spark)
     prefix = f"spark.sql.catalog.{CATALOG}."
     keys = ("type", "uri", "warehouse")
     properties = {key: str(spark.conf.get(prefix + key)) for key in keys}
-    files = DriverFiles() if on_driver else SparkFiles(lambda: spark)
     locator = locator_of(CATALOG, properties)
     return IcebergSource(name, locator, files, spark=lambda: spark)
 
 
+def files_read(reader: IcebergSource | DeltaSource, window: Window) -> int:
+    """How many files the window makes the source open."""
+    if isinstance(reader, DeltaSource):
+        return len(reader._plan(window).paths)
+    plan = reader._planner.plan(reader._refreshed(), window, ())
+    assert plan is not None
+    return len(plan.touched)
+
+
 def column_ids(spark: SparkSession, case: Case, columns: int) -> list[int]:
-    schema = source(spark, case.name, on_driver=True).head().schema
+    schema = source(spark, case.folder, case.name, on_driver=True).head().schema
     chosen = [c for c in schema.columns if columns > len(USED) or c.name in USED]
     return [column.id for column in chosen]
 
@@ -155,15 +200,14 @@ def measure(
     ids = column_ids(spark, case, columns)
 
     def once() -> Changes:
-        return source(spark, case.name, on_driver=on_driver).changes(case.window, ids)
+        reader = source(spark, case.folder, case.name, on_driver=on_driver)
+        return reader.changes(case.window, ids)
 
     taken, changes = timed(once, runs)
     with measured(spark, log) as work:
         once()
-    reader = source(spark, case.name, on_driver=True)
+    reader = source(spark, case.folder, case.name, on_driver=True)
     stats = reader.version_stats(case.window.upto)
-    plan = reader._planner.plan(reader._refreshed(), case.window, ())
-    assert plan is not None
     return Measured(
         case=f"{case.mode} {case.where}",
         access="driver" if on_driver else "spark",
@@ -175,7 +219,7 @@ def measure(
         spark_jobs=work.jobs,
         rows=changes.arrow.num_rows if changes.arrow is not None else changes.frame.count(),  # type: ignore[union-attr]
         bytes_read=changes.bytes_read,
-        files_touched=len(plan.touched),
+        files_touched=files_read(reader, case.window),
         table_bytes=stats.bytes,
         table_files=stats.files,
     )
@@ -193,19 +237,22 @@ def timed(once: Callable[[], Changes], runs: int) -> tuple[list[tuple[float, flo
     return taken[1:], changes
 
 
-def built(spark: SparkSession, mode: str, where: str) -> Case:
+def built(spark: SparkSession, folder: Path, mode: str, where: str) -> Case:
     """A table of an earlier run: its last three commits are the window."""
-    name = TableName(CATALOG, "bench", f"lineitem_{mode}_{where}")
-    upto = head(spark, name)
-    table = source(spark, name, on_driver=True)._refreshed()
-    after = list(table.ancestors(int(upto)))[3]
-    return Case(mode, where, name, Window(Version(str(after.id)), upto))
+    name, _ = table_of(folder, mode, where)
+    upto = head(spark, folder, name)
+    reader = source(spark, folder, name, on_driver=True)
+    if isinstance(reader, DeltaSource):
+        after = int(upto) - 3
+    else:
+        after = list(reader._refreshed().ancestors(int(upto)))[3].id
+    return Case(mode, where, name, Window(Version(str(after)), upto), folder)
 
 
 def results(spark: SparkSession, log: Path, cases: list[Case], runs: int) -> Iterator[Measured]:
     for case in cases:
         yield measure(spark, log, case, on_driver=True, columns=len(USED), runs=runs)
-        if case.mode == "mor":
+        if case.mode in ("mor", "delta-cdf-dv"):
             yield measure(spark, log, case, on_driver=True, columns=16, runs=runs)
             yield measure(
                 spark, log, case, on_driver=False, columns=len(USED), runs=max(3, runs // 3)
@@ -217,7 +264,7 @@ def main() -> None:
     parser.add_argument("--scale", type=float, default=1)
     parser.add_argument("--runs", type=int, default=9)
     parser.add_argument("--folder", type=Path, default=Path(".cache/bench"))
-    parser.add_argument("--modes", nargs="+", default=list(MODES), choices=list(MODES))
+    parser.add_argument("--modes", nargs="+", default=list(MODES), choices=[*MODES, *DELTA])
     parser.add_argument("--keep", action="store_true", help="tables of an earlier run")
     options = parser.parse_args()
     folder = options.folder.absolute()
@@ -228,9 +275,9 @@ def main() -> None:
     spark = open_session(load(folder))
     kinds = [(mode, where) for mode in options.modes for where in ("clustered", "spread")]
     if options.keep:
-        cases = [built(spark, mode, where) for mode, where in kinds]
+        cases = [built(spark, folder, mode, where) for mode, where in kinds]
     else:
-        cases = [build(spark, file, mode, where) for mode, where in kinds]
+        cases = [build(spark, folder, file, mode, where) for mode, where in kinds]
     found = []
     for result in results(spark, log, cases, options.runs):
         found.append(asdict(result))
@@ -239,7 +286,8 @@ def main() -> None:
     text = json.dumps(
         {"scale": options.scale, "load": os.getloadavg()[0], "results": found}, indent=2
     )
-    (RESULTS / f"changes-sf{options.scale:g}.json").write_text(text + "\n")
+    kind = "delta-" if all(mode in DELTA for mode in options.modes) else ""
+    (RESULTS / f"changes-{kind}sf{options.scale:g}.json").write_text(text + "\n")
 
 
 if __name__ == "__main__":
