@@ -43,7 +43,7 @@ class Label:
         """The label of a commit, None when it is not ours."""
         try:
             document = json.loads(commit.info.get("userMetadata") or "null")
-        except ValueError:
+        except (ValueError, TypeError):
             return None
         if not isinstance(document, dict) or document.get(_MARK) != _LAYOUT:
             return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from grebe.errors import HistoryExpiredError, SourceError, UnknownTableError
@@ -63,21 +63,24 @@ class State:
         known = [count for count in counts if count is not None]
         return sum(known) if len(known) == len(counts) else None
 
-    def after(self, commit: Commit) -> State:
-        """The state that a commit leads to."""
-        files = dict(self.files)
-        for file in commit.removes:
-            files.pop(file.key, None)
-        for file in commit.adds:
-            files[file.key] = file
-        return replace(
-            self,
-            version=commit.version,
-            metadata=commit.metadata or self.metadata,
-            protocol=commit.protocol or self.protocol,
-            files=files,
-            transactions={**self.transactions, **commit.transactions},
-        )
+    def after(self, commits: Iterable[Commit]) -> State:
+        """The state that some commits lead to, one after the other."""
+        files, transactions = dict(self.files), dict(self.transactions)
+        version, metadata, protocol = self.version, self.metadata, self.protocol
+        for commit in commits:
+            apply(files, commit)
+            transactions |= commit.transactions
+            version = commit.version
+            metadata, protocol = commit.metadata or metadata, commit.protocol or protocol
+        return State(version, metadata, protocol, files, transactions)
+
+
+def apply(files: dict[FileKey, DataFile], commit: Commit) -> None:
+    """Make live files those after a commit."""
+    for file in commit.removes:
+        files.pop(file.key, None)
+    for file in commit.adds:
+        files[file.key] = file
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,12 +191,8 @@ class Log:
         if version > listing.head:
             raise expired(self.root, version)
         if version not in self._states:
-            state = self._start(version, listing)
-            first = 0 if state is None else state.version + 1
-            for commit in self.commits(first - 1, version):
-                state = _founded(self.root, commit) if state is None else state.after(commit)
-            if state is None:
-                raise expired(self.root, version)
+            start = self._start(version, listing) or _founded(self.root, self.commit(0))
+            state = start.after(self.commits(start.version, version))
             _known(self.root, state.protocol)
             self._states[version] = state
         self._states.move_to_end(version)
@@ -233,7 +232,7 @@ def _founded(root: str, commit: Commit) -> State:
     if commit.metadata is None or commit.protocol is None:
         raise torn(f"{root}/{FOLDER}", "the first commit has no schema")
     empty = State(commit.version, commit.metadata, commit.protocol, {}, {})
-    return empty.after(commit)
+    return empty.after([commit])
 
 
 def _known(root: str, protocol: Protocol) -> Protocol:

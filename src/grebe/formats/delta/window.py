@@ -8,17 +8,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from grebe.errors import HistoryExpiredError
 from grebe.formats.base import check_total
 from grebe.formats.delta.actions import ChangeFile, Commit, DataFile, FileKey
-from grebe.formats.delta.log import Log, State
+from grebe.formats.delta.log import Log, State, apply
 from grebe.formats.delta.vectors import Vectors, vector_path
 from grebe.formats.files import Files, torn
 from grebe.formats.weights import FileWeights, Weights
 from grebe.model import TableName, Version, Window
+
+Live = Mapping[FileKey, DataFile]
 
 SMALL = 64 * 1024
 """Bytes that make no difference: there the fixed part of a file is all there is."""
@@ -123,14 +125,14 @@ class Planner:
         """The sum of the commits, None when it cannot be trusted or its files are gone."""
         sign = 1 if before.version < now.version else -1
         low, high = sorted((before.version, now.version))
-        state = before if sign > 0 else now
+        live = dict((before if sign > 0 else now).files)
         found = _Sum()
         try:
             for commit in self._log.commits(low, high):
-                if not _keeps_rows(commit, state):
+                if not _keeps_rows(commit, live):
                     return None
-                _add_commit(found, commit, state, sign)
-                state = state.after(commit)
+                _add_commit(found, commit, live, sign)
+                apply(live, commit)
             plan = self._weighed("by-commit", found, total)
         except HistoryExpiredError:
             return None
@@ -180,37 +182,35 @@ def _end_to_end(before: State | None, now: State) -> _Sum:
     return found
 
 
-def _add_commit(found: _Sum, commit: Commit, state: State, sign: int) -> None:
-    """Add what a commit changed in the state before it."""
+def _add_commit(found: _Sum, commit: Commit, live: Live, sign: int) -> None:
+    """Add what a commit changed in the files that were live before it."""
     if commit.feed:
         found.feeds += [Feed(file, sign) for file in commit.feed]
         return
-    found.copy(_removed(commit, state, data_change=True), -sign)
-    found.copy(_added(commit, state, data_change=True), sign)
+    found.copy(_removed(commit, live, data_change=True), -sign)
+    found.copy(_added(commit, live, data_change=True), sign)
 
 
-def _removed(commit: Commit, state: State, *, data_change: bool) -> list[DataFile]:
+def _removed(commit: Commit, live: Live, *, data_change: bool) -> list[DataFile]:
     """The removed files as they were added: a removal often says nothing but the path."""
     return [
-        state.files[file.key]
+        live[file.key]
         for file in commit.removes
-        if file.data_change is data_change and file.key in state.files
+        if file.data_change is data_change and file.key in live
     ]
 
 
-def _added(commit: Commit, state: State, *, data_change: bool) -> list[DataFile]:
+def _added(commit: Commit, live: Live, *, data_change: bool) -> list[DataFile]:
     """The added files that were not live before: some writers add a file again to describe it."""
     return [
-        file
-        for file in commit.adds
-        if file.data_change is data_change and file.key not in state.files
+        file for file in commit.adds if file.data_change is data_change and file.key not in live
     ]
 
 
-def _keeps_rows(commit: Commit, state: State) -> bool:
+def _keeps_rows(commit: Commit, live: Live) -> bool:
     """Whether what claims to only move rows leaves as many as before, where that is known."""
-    old = [file.rows for file in _removed(commit, state, data_change=False)]
-    new = [file.rows for file in _added(commit, state, data_change=False)]
+    old = [file.rows for file in _removed(commit, live, data_change=False)]
+    new = [file.rows for file in _added(commit, live, data_change=False)]
     if None in old or None in new:
         return True
     return sum(filter(None, old)) == sum(filter(None, new))

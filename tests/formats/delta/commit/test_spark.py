@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
@@ -200,12 +201,11 @@ def test_odd_names_and_all_types_by_delta_rs_as_by_spark(
         path = tmp_path / f"types {way}"
         storage = storage_of(spark, path, by_driver=way)
         storage.create(Schema("0", columns), {})
-        listed = ", ".join("`" + name.replace("`", "``") + "`" for name in TYPES)
-        rows = spark.sql(f"SELECT * FROM ({VALUES}) AS v({listed})").toArrow()
+        listed = ", ".join(f"`{name}`" for name in TYPES)
+        cast = ", ".join(f"CAST(`{name}` AS {kind}) AS `{name}`" for name, kind in TYPES.items())
+        rows = spark.sql(f"SELECT {cast} FROM ({VALUES}) AS v({listed})").toArrow()
         storage.commit([Append(Rows(arrow=rows))], frontier("r1"), storage.position())
         actions = ["update", "delete"]
-        import pyarrow as pa
-
         changes = rows.append_column("__grebe_action", pa.array(actions))
         write = Merge(Rows(arrow=changes), ("id", "a b", "q\"t'"), 1, 1)
         storage.commit([write], frontier("r2"), storage.position())
