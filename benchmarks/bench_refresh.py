@@ -32,6 +32,10 @@ VIEWS = {
     f" AS price {JOIN}",
 }
 TABLES = ("customer", "orders", "lineitem")
+CATALOGS = {
+    "iceberg": [],
+    "delta": ['catalog = "tables"', "[catalogs.tables]", 'format = "delta"', 'root = "tables"'],
+}
 
 
 @dataclass
@@ -72,11 +76,14 @@ def main() -> None:
     parser.add_argument("--few", action="store_true", help="the floor: a change of ten rows")
     parser.add_argument("--no-full", action="store_true", help="leave the twins out")
     parser.add_argument("--folder", type=Path, default=Path(".cache/bench"))
+    parser.add_argument("--format", choices=["iceberg", "delta"], default="iceberg")
     options = parser.parse_args()
-    folder = options.folder.absolute() / f"refresh-{options.scale:g}"
+    delta = options.format == "delta"
+    folder = options.folder.absolute() / f"refresh{'-delta' * delta}-{options.scale:g}"
     log = folder / "events"
-    engine = prepared(folder, log)
-    lake = Lake(engine.spark, f"{engine.settings.defaults.catalog}.bench")
+    engine = prepared(folder, log, options.format)
+    tables = folder / "tables" / "bench" if delta else None
+    lake = Lake(engine.spark, f"{engine.settings.defaults.catalog}.bench", tables)
     lake.build(parquet(options.folder.absolute(), options.scale, TABLES))
     for view in options.views:
         engine.define(view, VIEWS[view], Policy.INCREMENTAL)
@@ -104,17 +111,17 @@ def main() -> None:
         cases += [case.line() for case in found]
     RESULTS.mkdir(exist_ok=True)
     report = {"scale": options.scale, "load": os.getloadavg()[0], "results": cases}
-    name = f"refresh-sf{options.scale:g}{'-few' if options.few else ''}.json"
+    name = f"refresh{'-delta' * delta}-sf{options.scale:g}{'-few' * options.few}.json"
     (RESULTS / name).write_text(json.dumps(report, indent=2) + "\n")
 
 
-def prepared(folder: Path, log: Path) -> Engine:
+def prepared(folder: Path, log: Path, form: str = "iceberg") -> Engine:
     """An engine in a folder of its own, whose Spark writes an event log."""
     folder.mkdir(parents=True, exist_ok=True)
     lines = [f'"{key}" = "{value}"' for key, value in event_log_conf(log).items()]
     lines += ['"spark.driver.memory" = "6g"']
     (folder / "grebe.toml").write_text(
-        "\n".join(["[defaults]", 'schema = "bench"', "[spark.conf]", *lines, ""])
+        "\n".join(["[defaults]", 'schema = "bench"', *CATALOGS[form], "[spark.conf]", *lines, ""])
     )
     return Engine(load(folder))
 

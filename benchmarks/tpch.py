@@ -1,4 +1,4 @@
-"""TPC-H tables as an Iceberg lake, and mixed changes of a share of it."""
+"""TPC-H tables as an Iceberg or a Delta lake, and mixed changes of a share of it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 KEYS = {
     "customer": ("c_custkey",),
@@ -43,32 +43,50 @@ def parquet(folder: Path, scale: float, tables: tuple[str, ...]) -> dict[str, Pa
 
 @dataclass(frozen=True)
 class Lake:
-    """TPC-H tables of one schema, sorted by key, merge-on-read."""
+    """TPC-H tables of one schema, sorted by key; rows that go are marked, files are not rewritten."""
 
     spark: SparkSession
     schema: str
+    folder: Path | None = None
+    """The folder of the schema's Delta tables; Iceberg tables need none."""
+
+    def name(self, table: str) -> str:
+        """A table in SQL."""
+        return f"delta.`{self.folder / table}`" if self.folder else f"{self.schema}.{table}"
 
     def build(self, files: dict[str, Path]) -> None:
         """Makes the tables that are not there yet."""
-        self.spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {self.schema}")
+        if self.folder is None:
+            self.spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {self.schema}")
         for table, file in files.items():
-            name = f"{self.schema}.{table}"
-            if self.spark.catalog.tableExists(name):
+            if self._exists(table):
                 continue
             rows = self.spark.read.parquet(str(file)).repartitionByRange(FILES, KEYS[table][0])
-            writer = rows.sortWithinPartitions(*KEYS[table]).writeTo(name).using("iceberg")
-            for verb in ("delete", "update", "merge"):
-                writer = writer.tableProperty(f"write.{verb}.mode", "merge-on-read")
-            writer.tableProperty("format-version", "3").create()
+            self._create(table, rows.sortWithinPartitions(*KEYS[table]))
+
+    def _exists(self, table: str) -> bool:
+        if self.folder is None:
+            return self.spark.catalog.tableExists(self.name(table))
+        return (self.folder / table / "_delta_log").exists()
+
+    def _create(self, table: str, rows: DataFrame) -> None:
+        if self.folder is not None:
+            options = {"delta.enableDeletionVectors": "true", "delta.enableChangeDataFeed": "true"}
+            rows.write.format("delta").options(**options).save(str(self.folder / table))
+            return
+        writer = rows.writeTo(self.name(table)).using("iceberg")
+        for verb in ("delete", "update", "merge"):
+            writer = writer.tableProperty(f"write.{verb}.mode", "merge-on-read")
+        writer.tableProperty("format-version", "3").create()
 
     def orders(self) -> int:
         """The largest order key."""
-        return int(self.spark.sql(f"SELECT max(o_orderkey) FROM {self.schema}.orders").first()[0])
+        return int(self.spark.sql(f"SELECT max(o_orderkey) FROM {self.name('orders')}").first()[0])
 
     def change(self, share: float, where: str, seed: int) -> None:
         """Deletes, updates and inserts a third each of a share of the orders and their lines."""
         chosen = self._chosen(share, where, seed)
-        orders, lines = f"{self.schema}.orders", f"{self.schema}.lineitem"
+        orders, lines = self.name("orders"), self.name("lineitem")
         for table, key, touch in (
             (orders, "o_orderkey", "o_totalprice = o_totalprice + 1"),
             (lines, "l_orderkey", "l_quantity = l_quantity + 1"),
@@ -80,17 +98,21 @@ class Lake:
             )
             copy = self.spark.table(table).where(f"{keys} AND pmod({key} + {seed}, 3) = 2")
             fresh = copy.withColumn(key, copy[key] + 1_000_000_000 + seed * 10_000_000)
-            fresh.coalesce(1).sortWithinPartitions(key).writeTo(table).append()
+            fresh = fresh.coalesce(1).sortWithinPartitions(key)
+            if self.folder is None:
+                fresh.writeTo(table).append()
+            else:
+                fresh.write.format("delta").mode("append").save(table.split("`")[1])
 
     def few(self, orders: int, seed: int) -> None:
         """Updates the price of a few orders."""
         keys = f"o_orderkey BETWEEN {1000 + seed * 1000} AND {1000 + seed * 1000 + 4 * orders}"
         self.spark.sql(
-            f"UPDATE {self.schema}.orders SET o_totalprice = o_totalprice + 1 WHERE {keys}"
+            f"UPDATE {self.name('orders')} SET o_totalprice = o_totalprice + 1 WHERE {keys}"
         )
         keys = keys.replace("o_orderkey", "l_orderkey")
         self.spark.sql(
-            f"UPDATE {self.schema}.lineitem SET l_quantity = l_quantity + 1"
+            f"UPDATE {self.name('lineitem')} SET l_quantity = l_quantity + 1"
             f" WHERE {keys} AND l_linenumber = 1"
         )
 
@@ -100,7 +122,7 @@ class Lake:
         # The newest keys, as real data arrives: inside the top one percent of the range.
         top = int(
             self.spark.sql(
-                f"SELECT max(o_orderkey) FROM {self.schema}.orders WHERE o_orderkey < 900000000"
+                f"SELECT max(o_orderkey) FROM {self.name('orders')} WHERE o_orderkey < 900000000"
             ).first()[0]
         )
         width = int(top * share)

@@ -48,6 +48,8 @@ class SparkWriter:
             f"{PREFIX}write.txnAppId": APP,
             f"{PREFIX}write.txnVersion": str(state.transactions.get(APP, 0) + 1),
             f"{PREFIX}commitInfo.userMetadata": label.text(),
+            # A compaction right after the statement would carry the same label.
+            f"{PREFIX}autoCompact.enabled": "false",
         }
         try:
             rows = "" if write is None else self._query(write, view, TableSchema.of(state.metadata))

@@ -65,6 +65,16 @@ def test_null_keys_are_matched(table: StorageFolder) -> None:
     assert table.rows() == [(None, "x", 2)]
 
 
+def test_a_view_of_one_row_has_no_key(table: StorageFolder) -> None:
+    commit(table, "r1", append(ONE))
+    write = merge([[1, "b", 2, "update"]], on=(), expect_updated=1, expect_deleted=0)
+    commit(table, "r2", write)
+    assert table.rows() == [(1, "b", 2)]
+    commit(table, "r3", append(ONE))
+    with pytest.raises(CheckFailedError):
+        commit(table, "r4", write)
+
+
 def test_a_bag_takes_all_copies_and_puts_back_what_remains(table: StorageFolder) -> None:
     commit(table, "r1", append([[1, "a", 1]] * 3 + [[2, None, 2]]))
     rows: list[list[object]] = [
