@@ -14,15 +14,21 @@ from grebe.compiler.bounds import Bounds, Parameter, filled, parameters, ranges
 from grebe.compiler.nodes import Empty, Named, Node
 from grebe.compiler.prune import pruned
 from grebe.compiler.spread import Sizes, spread
+from grebe.compiler.steps import COPIES as COPIES
+from grebe.compiler.steps import Append as Append
+from grebe.compiler.steps import Check as Check
+from grebe.compiler.steps import Compute as Compute
+from grebe.compiler.steps import Merge as Merge
+from grebe.compiler.steps import Overwrite as Overwrite
+from grebe.compiler.steps import Step as Step
+from grebe.compiler.steps import Write as Write
 from grebe.compiler.types import Types
+from grebe.compiler.whole import FEW, read_whole
 from grebe.model import ACTION as ACTION
 from grebe.model import Reason
 
 LAYOUT = 1
 """The number of the state layout; a stored table with another one is migrated or rebuilt."""
-
-COPIES = "__grebe_copies"
-"""The column of rows to merge that says how many stored rows each must match."""
 
 
 class Strategy(StrEnum):
@@ -33,49 +39,6 @@ class Strategy(StrEnum):
     REPLACE = "replace keys"
     BAG = "bag"
     OVERWRITE = "overwrite"
-
-
-@dataclass(frozen=True, slots=True)
-class Compute:
-    """A relation that later steps read by its name."""
-
-    name: str
-    node: Node
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """A query that must give no row; otherwise stored rows contradict the change."""
-
-    name: str
-    node: Node
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class Merge:
-    """Rows with `ACTION` and `COPIES`, matched null-safely on ``on``; all rows match on ()."""
-
-    node: Node
-    on: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Append:
-    """Rows to add."""
-
-    node: Node
-
-
-@dataclass(frozen=True, slots=True)
-class Overwrite:
-    """Rows that become the whole content."""
-
-    node: Node
-
-
-Write = Append | Merge | Overwrite
-Step = Compute | Check | Append | Merge | Overwrite
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +132,13 @@ def bind(plan: RefreshPlan, facts: DeltaFacts) -> tuple[Step, ...]:
                 named = Named(step.name, step.node.columns)
                 known[named.digest] = Empty(step.node)
             continue
-        bound.append(replace(step, node=spread(node, facts.sizes)))
-    return tuple(bound) if any(not isinstance(step, (Compute, Check)) for step in bound) else ()
+        bound.append(replace(step, node=node))
+    if all(isinstance(step, (Compute, Check)) for step in bound):
+        return ()
+    stored = facts.sizes.stored
+    if plan.strategy is Strategy.GROUPS and stored is not None and stored <= FEW:
+        bound = list(read_whole(bound))
+    return tuple(replace(step, node=spread(step.node, facts.sizes)) for step in bound)
 
 
 def fingerprint_of(plan: RefreshPlan) -> str:

@@ -25,6 +25,8 @@ class Sizes:
 
     rows: Mapping[str, int] = field(default_factory=dict)
     changed: Mapping[str, int] = field(default_factory=dict)
+    stored: int | None = None
+    """Rows of the view's own storage table."""
 
     def expected(self, node: Node) -> float | None:
         """About how many rows a relation made from deltas has; None when that is not known."""

@@ -19,8 +19,10 @@ _PRUNES: Final = 0.5
 """Share of files up to which a range of keys is worth a filter: where it skips none, it costs."""
 
 
-def delta_facts(plan: RefreshPlan, sides: Mapping[TableName, Side]) -> DeltaFacts:
-    """The facts of some deltas, and of the sources that they are joined with."""
+def delta_facts(
+    plan: RefreshPlan, sides: Mapping[TableName, Side], stored: int | None = None
+) -> DeltaFacts:
+    """The facts of some deltas, of the sources that they are joined with, and of what is stored."""
     deltas = {str(name): side.delta for name, side in sides.items() if side.delta}
     stats = {str(name): _stats(side) for name, side in sides.items()}
     return DeltaFacts(
@@ -32,6 +34,7 @@ def delta_facts(plan: RefreshPlan, sides: Mapping[TableName, Side]) -> DeltaFact
         sizes=Sizes(
             rows={name: item.rows for name, item in stats.items() if item.rows is not None},
             changed={name: delta.rows for name, delta in deltas.items()},
+            stored=stored,
         ),
     )
 

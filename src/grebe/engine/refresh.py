@@ -95,7 +95,8 @@ class Refresh:
         deltas = {str(name): side.delta for name, side in sides.items() if side.delta}
         rows_in = sum(delta.rows for delta in deltas.values())
         reach("refresh.deltas")
-        bound = bind(self.view.plan, delta_facts(self.view.plan, sides))
+        stored = self._target(position).rows
+        bound = bind(self.view.plan, delta_facts(self.view.plan, sides, stored))
         execution = self._execution(sides, position)
         execution.on_driver = rows_in <= DRIVER_ROWS
         _tune(execution.spark, SMALL if execution.on_driver else LARGE)

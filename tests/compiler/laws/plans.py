@@ -181,7 +181,8 @@ class Runner:
         bounds = self._bounds() if self.with_bounds else {}
         # Small shares on some tables, so that chains of marked joins are checked like any other tree.
         tables = self.plan.tables
-        few = Sizes(dict.fromkeys(tables, 1000), dict.fromkeys(tables[len(still) % 2 :], 1))
+        changed = dict.fromkeys(tables[len(still) % 2 :], 1)
+        few = Sizes(dict.fromkeys(tables, 1000), changed, None if len(still) % 3 else 10)
         return DeltaFacts(frozenset(still), growing, bounds, few)
 
     def _bounds(self) -> dict[tuple[str, str], tuple[Scalar, Scalar]]:

@@ -53,7 +53,7 @@ from grebe.compiler.types import Types
 from grebe.compiler.write.rows import CHECKSUM, checksum
 
 COUNT = "__grebe_n"
-_EXISTED, _BAD = "__grebe_existed", "__grebe_bad"
+_EXISTED, _BAD, _MOVED = "__grebe_existed", "__grebe_bad", "__grebe_moved"
 _RECOUNT = "__grebe_recount"
 
 
@@ -214,7 +214,7 @@ class _Touched:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        summed = (_EXISTED, _BAD, COUNT, *self._names_of_sums())
+        summed = (_EXISTED, _BAD, _MOVED, COUNT, *self._names_of_sums())
         return (*self.layout.node.keys, *summed, *self._names_of_extremes())
 
     def _names_of_sums(self) -> tuple[str, ...]:
@@ -233,7 +233,7 @@ class _Touched:
         mine = tuple((key_name(key), column(key)) for key in keys)
         stored = restrict_columns(Stored(self.layout.columns), Project(moved, mine), keys)
         both = UnionAll((self._stored_part(stored), self._moved_part(moved)), self.columns)
-        calls = [(name, _sum(name, "BIGINT")) for name in (_EXISTED, _BAD, COUNT)]
+        calls = [(name, _sum(name, "BIGINT")) for name in (_EXISTED, _BAD, _MOVED, COUNT)]
         calls += [(name, _sum(name, "BIGINT")) for name, _ in self.layout.counts]
         calls += [(name, _sum(name, kind)) for name, _, kind in self.layout.sums]
         for name, call in self.layout.extremes:
@@ -242,7 +242,9 @@ class _Touched:
                 (f"{name}__{when}", build(f"{word}(:x)", x=column(f"{name}__{when}")))
                 for when in ("old", "in", "out")
             ]
-        return Aggregate(both, keys, tuple(calls))
+        groups = Aggregate(both, keys, tuple(calls))
+        # So the stored rows may also be read whole, where that is cheaper than by their keys.
+        return Filter(groups, build(":moved > 0", moved=column(_MOVED)))
 
     def _changed(self) -> Node:
         """The change of the input, added up per group; groups without a net change left out."""
@@ -310,7 +312,10 @@ class _Touched:
         ]
         kept = passed((COUNT, *self._names_of_sums()))
         keys = passed(self.layout.node.keys)
-        return Project(stored, (*keys, (_EXISTED, number(1)), (_BAD, bad), *kept, *extremes))
+        return Project(
+            stored,
+            (*keys, (_EXISTED, number(1)), (_BAD, bad), (_MOVED, number(0)), *kept, *extremes),
+        )
 
     def _moved_part(self, moved: Node) -> Node:
         zero = number(0)
@@ -324,7 +329,8 @@ class _Touched:
             for when in ("old", "in", "out")
         ]
         keys = passed(self.layout.node.keys)
-        return Project(moved, (*keys, (_EXISTED, zero), (_BAD, zero), *kept, *extremes))
+        marks = ((_EXISTED, zero), (_BAD, zero), (_MOVED, number(1)))
+        return Project(moved, (*keys, *marks, *kept, *extremes))
 
     def impossible(self) -> Scalar:
         """What must not be: counts below zero, state in an empty group, an altered row."""
