@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
+from sqlglot import exp, parse_one
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -25,16 +26,36 @@ KEYS = {
 FILES = 8
 
 
+def _connection() -> duckdb.DuckDBPyConnection:
+    spec = importlib.util.find_spec("duckdb_extension_tpch")
+    assert spec is not None
+    (extension,) = Path(str(spec.submodule_search_locations[0])).rglob("*.duckdb_extension")
+    connection = duckdb.connect()
+    connection.execute(f"LOAD '{extension}'")
+    return connection
+
+
+def queries() -> dict[int, str]:
+    """The 22 texts in Spark's dialect, by number; every output has a name."""
+    with _connection() as connection:
+        rows = connection.execute("SELECT query_nr, query FROM tpch_queries()").fetchall()
+    return {number: _named(text) for number, text in rows}
+
+
+def _named(text: str) -> str:
+    tree = parse_one(text, dialect="duckdb")
+    for place, item in enumerate(tree.selects):
+        if not item.alias_or_name:
+            item.replace(exp.alias_(item.copy(), f"output_{place + 1}"))
+    return tree.sql(dialect="spark")
+
+
 def parquet(folder: Path, scale: float, tables: tuple[str, ...]) -> dict[str, Path]:
     """Parquet files with the tables, made once."""
     files = {table: folder / f"{table}-{scale:g}.parquet" for table in tables}
     if not all(file.exists() for file in files.values()):
         folder.mkdir(parents=True, exist_ok=True)
-        spec = importlib.util.find_spec("duckdb_extension_tpch")
-        assert spec is not None
-        (extension,) = Path(str(spec.submodule_search_locations[0])).rglob("*.duckdb_extension")
-        with duckdb.connect() as connection:
-            connection.execute(f"LOAD '{extension}'")
+        with _connection() as connection:
             connection.execute(f"CALL dbgen(sf => {scale})")
             for table, file in files.items():
                 connection.execute(f"COPY {table} TO '{file}' (FORMAT parquet)")
