@@ -13,11 +13,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from grebe.errors import (
     CheckFailedError,
-    ConflictError,
     GrebeError,
     HistoryExpiredError,
-    StepFailedError,
-    UnknownOutcomeError,
 )
 from grebe.formats.base import Committed, Write
 from grebe.formats.delta.actions import Commit
@@ -30,7 +27,7 @@ from grebe.formats.delta.spark_writes import SparkWriter
 from grebe.formats.delta.statements import MUST_EXIST
 from grebe.formats.delta.writes import folded
 from grebe.formats.failpoints import reach
-from grebe.formats.guards import refuse_untrusted
+from grebe.formats.guards import conflict, failed, first_line, refuse_untrusted, unknown
 from grebe.model import Frontier, Position, RunId, TableName, Version
 
 if TYPE_CHECKING:
@@ -100,7 +97,9 @@ class Committer:
             landed = self._attempt(run)
         if landed is not None:
             return self._finish(run, landed)
-        raise self._conflict(run, f"it was compacted {REAPPLIES + 1} times during one commit")
+        raise conflict(
+            self.name, run.id, f"it was compacted {REAPPLIES + 1} times during one commit"
+        )
 
     def _attempt(self, run: Run) -> Commit | None:
         """The run's commit, or None when the table moved and the run must start again."""
@@ -120,7 +119,7 @@ class Committer:
             if cause is None or not _is_lost(cause):
                 break
             if isinstance(writer, SparkWriter):  # the statement may still be under way
-                raise self._unknown(run, cause)
+                raise unknown(self.name, run.id, "write", cause)
         raise self._failed(run, cause) from cause
 
     def _writer(self, run: Run) -> Writer:
@@ -138,7 +137,7 @@ class Committer:
         except CheckFailedError:
             raise
         except Exception as error:
-            raise self._unknown(run, cause or error) from error
+            raise unknown(self.name, run.id, "write", cause or error) from error
 
     def _landed(self, run: Run) -> Commit | None:
         found = find_run(self.log, run.id, run.base)
@@ -157,14 +156,14 @@ class Committer:
         if head == run.base:
             return run
         if head < run.base or run.base < 0:
-            raise self._conflict(run, f"planned from version {run.base}, found {head}")
+            raise conflict(self.name, run.id, f"planned from version {run.base}, found {head}")
         try:
             gained = list(self.log.commits(run.base, head))
         except HistoryExpiredError as broken:
-            raise self._conflict(run, str(broken)) from broken
+            raise conflict(self.name, run.id, str(broken)) from broken
         others = [commit for commit in gained if not is_maintenance(self.log, commit)]
         if others:
-            raise self._conflict(run, ", ".join(named(commit) for commit in others))
+            raise conflict(self.name, run.id, ", ".join(named(commit) for commit in others))
         return replace(run, base=head)
 
     def _finish(self, run: Run, landed: Commit) -> Committed:
@@ -174,44 +173,22 @@ class Committer:
             try:
                 DriverWriter(self.name, self.log, self.log.files).checkpoint(landed.version)
             except Exception as error:  # the log without it says the same
-                log.warning('table "%s": no checkpoint: %s', self.name, _first_line(error))
+                log.warning('table "%s": no checkpoint: %s', self.name, first_line(error))
         reach("delta.checkpointed")
         before = self.log.state(landed.version - 1) if landed.version else None
         return committed(landed, before.rows() if before else 0)
-
-    def _conflict(self, run: Run, detail: str) -> ConflictError:
-        return ConflictError(
-            f'somebody else moved table "{self.name}" first',
-            detail=detail,
-            hint="refresh again",
-            run_id=run.id,
-        )
 
     def _failed(self, run: Run, cause: Exception | None) -> GrebeError:
         text = str(cause)
         if MUST_EXIST in text or "MULTIPLE_SOURCE_ROW_MATCHING" in text:
             return CheckFailedError(
                 f'stored rows of table "{self.name}" contradict the change',
-                detail=_first_line(cause),
+                detail=first_line(cause),
                 hint="rebuild the view, and report this with its definition",
                 run_id=run.id,
                 step="write",
             )
-        return StepFailedError(
-            f'run "{run.id}" cannot write to table "{self.name}"',
-            detail=_first_line(cause),
-            run_id=run.id,
-            step="write",
-        )
-
-    def _unknown(self, run: Run, cause: Exception | None) -> UnknownOutcomeError:
-        return UnknownOutcomeError(
-            f'it is unknown whether run "{run.id}" landed in table "{self.name}"',
-            detail=_first_line(cause),
-            hint="nothing was deleted; the next refresh reads the table and knows",
-            run_id=run.id,
-            step="write",
-        )
+        return failed(self.name, run.id, "write", cause)
 
 
 _LOST = ("grpc", "UNAVAILABLE", "Py4JNetwork", "Connection refused", "Connection reset")
@@ -221,7 +198,3 @@ def _is_lost(error: Exception) -> bool:
     """Whether the connection broke, so that nobody heard what became of a request."""
     text = f"{type(error).__name__} {error}"
     return isinstance(error, ConnectionError) or any(word in text for word in _LOST)
-
-
-def _first_line(error: Exception | None) -> str:
-    return "" if error is None else (str(error) or repr(error)).split("\n", maxsplit=1)[0]

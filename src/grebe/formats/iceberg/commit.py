@@ -21,12 +21,11 @@ from grebe.errors import (
     ConflictError,
     GrebeError,
     InternalError,
-    StepFailedError,
     UnknownOutcomeError,
 )
 from grebe.formats.base import Committed, Rows, Write
 from grebe.formats.failpoints import reach
-from grebe.formats.guards import refuse_untrusted
+from grebe.formats.guards import conflict, failed, first_line, refuse_untrusted, unknown
 from grebe.formats.iceberg import statements
 from grebe.formats.iceberg.history import BrokenChainError, HistoryReader, Lineage, changed_rows
 from grebe.formats.iceberg.metadata import Snapshot
@@ -111,7 +110,9 @@ class Committer:
             if landed is not None:
                 return self._finish(run, landed)
             lineage = self._read()
-        raise self._conflict(run, f"it was compacted {REAPPLIES + 1} times during one commit")
+        raise conflict(
+            self.name, run.id, f"it was compacted {REAPPLIES + 1} times during one commit"
+        )
 
     def _attempt(self, run: Run, age: int) -> list[Snapshot] | None:
         """The run's published snapshots, or None when main moved and the run must start again."""
@@ -163,7 +164,7 @@ class Committer:
                 return None
             if lineage.now.head != run.base:
                 return None
-        raise self._failed(run, "branch", cause) from cause
+        raise failed(self.name, run.id, "branch", cause) from cause
 
     def _write(self, run: Run, root: int) -> list[Snapshot]:
         """The snapshots of the run's parts, in order, each proved to stand on the one before."""
@@ -217,7 +218,7 @@ class Committer:
         tip = self._read().now.tip(run.branch)
         wanted = {key: label.properties[key] for key in (RUN, PART)}
         if tip is None or tip.parent != below or wanted.items() - tip.summary.items():
-            raise self._conflict(run, f'branch "{run.branch}" was changed by somebody else')
+            raise conflict(self.name, run.id, f'branch "{run.branch}" was changed by somebody else')
         return tip
 
     def _publish(self, run: Run, tip: int) -> bool:
@@ -238,10 +239,10 @@ class Committer:
                 return landed
         # A request may still be under way: without its branch it can no longer land.
         if not self.drop_branch(run.id):
-            raise self._unknown(run, cause)
+            raise unknown(self.name, run.id, "publish", cause)
         if self._outcome(run, tip, cause):
             return True
-        raise self._failed(run, "publish", cause) from cause
+        raise failed(self.name, run.id, "publish", cause) from cause
 
     def _outcome(self, run: Run, tip: int, cause: Exception | None) -> bool | None:
         """Whether the run landed, read from the table; None when main did not move at all."""
@@ -252,7 +253,7 @@ class Committer:
                 return None
             return any(snapshot.id == tip for snapshot in lineage.walk(lineage.now.head))
         except Exception as error:
-            raise self._unknown(run, cause) from error
+            raise unknown(self.name, run.id, "publish", cause) from error
 
     def _finish(self, run: Run, landed: list[Snapshot]) -> Committed:
         """What was committed, after its tag is set and its branch is gone, or left to recovery."""
@@ -280,7 +281,7 @@ class Committer:
                 cause = error
             else:
                 return True
-        log.warning('table "%s": %s: %s', self.name, harm, _first_line(cause))
+        log.warning('table "%s": %s: %s', self.name, harm, first_line(cause))
         return False
 
     def _rebased(self, run: Run, lineage: Lineage) -> Run:
@@ -290,9 +291,11 @@ class Committer:
         try:
             gained = lineage.since(run.base)
         except BrokenChainError as broken:
-            raise self._conflict(run, str(broken)) from broken
+            raise conflict(self.name, run.id, str(broken)) from broken
         if gained is None or run.base is None or not all(map(is_maintenance, gained)):
-            raise self._conflict(run, f"main is at {lineage.now.head}, planned from {run.base}")
+            raise conflict(
+                self.name, run.id, f"main is at {lineage.now.head}, planned from {run.base}"
+            )
         return replace(run, base=lineage.now.head)
 
     def _explained(self, run: Run, error: Exception) -> GrebeError:
@@ -307,32 +310,7 @@ class Committer:
             return moved
         except Exception:  # the first error says more
             log.debug("the table cannot be read again either", exc_info=True)
-        return self._failed(run, "write", error)
-
-    def _conflict(self, run: Run, detail: str) -> ConflictError:
-        return ConflictError(
-            f'somebody else moved table "{self.name}" first',
-            detail=detail,
-            hint="refresh again",
-            run_id=run.id,
-        )
-
-    def _failed(self, run: Run, step: str, cause: Exception | None) -> StepFailedError:
-        return StepFailedError(
-            f'run "{run.id}" cannot {step} on table "{self.name}"',
-            detail=_first_line(cause),
-            run_id=run.id,
-            step=step,
-        )
-
-    def _unknown(self, run: Run, cause: Exception | None) -> UnknownOutcomeError:
-        return UnknownOutcomeError(
-            f'it is unknown whether run "{run.id}" landed in table "{self.name}"',
-            detail=_first_line(cause),
-            hint="nothing was deleted; the next refresh reads the table and knows",
-            run_id=run.id,
-            step="publish",
-        )
+        return failed(self.name, run.id, "write", error)
 
     def _tries(self) -> Iterator[int]:
         """Attempts at a statement, as long as they fail quickly: a dead server is not asked again."""
@@ -373,7 +351,3 @@ def _row_version(run: Run, written: Sequence[Snapshot]) -> str:
 def _is_own_root(lineage: Lineage, root: int) -> bool:
     snapshot = lineage.now.snapshots.get(root)
     return snapshot is not None and snapshot.parent is None and lineage.now.head != root
-
-
-def _first_line(error: BaseException | None) -> str:
-    return str(error).strip().partition("\n")[0] if error is not None else "no cause known"

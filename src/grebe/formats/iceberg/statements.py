@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grebe.formats.base import ACTION, Merge
 from grebe.formats.iceberg.history import MAIN
 from grebe.formats.iceberg.position import TAG
-from grebe.formats.sql_text import comparable, literal, quote, type_sql
+from grebe.formats.merge_text import cast, condition, listed, taken, update
+from grebe.formats.sql_text import literal, quote
 from grebe.model import TableName
 
 if TYPE_CHECKING:
@@ -46,10 +47,10 @@ def move_tag(name: TableName, snapshot_id: int) -> str:
 
 def create_table(name: TableName, columns: Mapping[str, str], properties: Mapping[str, str]) -> str:
     """The statement that makes the empty storage table."""
-    listed = ", ".join(f"{quote(column)} {type_}" for column, type_ in columns.items())
+    named = ", ".join(f"{quote(column)} {type_}" for column, type_ in columns.items())
     pairs = ", ".join(f"{literal(key)} = {literal(properties[key])}" for key in sorted(properties))
     return (
-        f"CREATE TABLE IF NOT EXISTS {name.quoted()} ({listed}) USING iceberg "
+        f"CREATE TABLE IF NOT EXISTS {name.quoted()} ({named}) USING iceberg "
         f"TBLPROPERTIES ({pairs})"
     )
 
@@ -67,27 +68,16 @@ class Target:
         """The branch as a table in SQL."""
         return f"{self.name.quoted()}.{quote(f'branch_{self.branch}')}"
 
-    @property
-    def columns(self) -> str:
-        """All columns of the table as an SQL list."""
-        return ", ".join(quote(field.name) for field in self.schema.fields)
-
-    def _cast(self) -> str:
-        return ", ".join(
-            f"CAST({quote(f.name)} AS {type_sql(f.dataType)}) AS {quote(f.name)}"
-            for f in self.schema.fields
-        )
-
     def append(self, rows: str, only: str | None = None) -> str:
         """INSERT of a query's rows, or of those with one action."""
         where = "" if only is None else f" WHERE {quote(ACTION)} = {literal(only)}"
-        return (
-            f"INSERT INTO {self.table} ({self.columns}) SELECT {self._cast()} FROM ({rows}){where}"
-        )
+        return f"INSERT INTO {self.table} ({listed(self.schema)}) SELECT {cast(self.schema)} FROM ({rows}){where}"
 
     def overwrite(self, rows: str) -> str:
         """Replacement of the whole content by a query's rows."""
-        return f"INSERT INTO {self.table} REPLACE WHERE true SELECT {self._cast()} FROM ({rows})"
+        return (
+            f"INSERT INTO {self.table} REPLACE WHERE true SELECT {cast(self.schema)} FROM ({rows})"
+        )
 
     def no_rows(self) -> str:
         """A query of no row with every column and an action."""
@@ -102,35 +92,14 @@ class Target:
         only = "" if inserts or write.unique else f" WHERE {quote(ACTION)} <> 'insert'"
         clauses = [
             f"MERGE INTO {self.table} AS target",
-            f"USING (SELECT {self._cast()}, {quote(ACTION)} FROM ({rows}){only}) AS change",
-            f"ON {self._condition(write)}",
+            f"USING (SELECT {cast(self.schema)}, {quote(ACTION)} FROM ({rows}){only}) AS change",
+            f"ON {condition(self.schema, write, but_inserts=not write.unique)}",
             f"WHEN MATCHED AND change.{quote(ACTION)} <> 'update' THEN DELETE",
-            *self._update(write.on),
+            *update(self.schema, write.on),
         ]
         if inserts:
-            values = ", ".join(f"change.{quote(f.name)}" for f in self.schema.fields)
             clauses.append(
                 f"WHEN NOT MATCHED AND change.{quote(ACTION)} = 'insert' "
-                f"THEN INSERT ({self.columns}) VALUES ({values})"
+                f"THEN INSERT ({listed(self.schema)}) VALUES ({taken(self.schema)})"
             )
         return "\n".join(clauses)
-
-    def _condition(self, write: Merge) -> str:
-        types = {field.name: field.dataType for field in self.schema.fields}
-        terms = [
-            f"{comparable(f'target.{quote(column)}', types[column])} <=> "
-            f"{comparable(f'change.{quote(column)}', types[column])}"
-            for column in write.on
-        ]
-        if not write.unique:
-            terms.append(f"change.{quote(ACTION)} <> 'insert'")
-        if write.prune is not None:
-            terms.append(f"({write.prune})")
-        return " AND ".join(terms) or "true"
-
-    def _update(self, on: Sequence[str]) -> list[str]:
-        others = [field.name for field in self.schema.fields if field.name not in on]
-        if not others:
-            return []
-        pairs = ", ".join(f"target.{quote(name)} = change.{quote(name)}" for name in others)
-        return [f"WHEN MATCHED AND change.{quote(ACTION)} = 'update' THEN UPDATE SET {pairs}"]
