@@ -38,7 +38,9 @@ def spelled(tree: exp.Expr, dialect: str) -> exp.Expr:
 
     >>> from sqlglot import parse_one
     >>> spelled(parse_one("TRY(CAST(a AS INT) / 2)"), "spark").sql("spark")
-    'try_divide(TRY_CAST(a AS INT), 2)'
+    'TRY_DIVIDE(TRY_CAST(a AS INT), 2)'
+    >>> spelled(parse_one("x + TRY(1 / (a / CAST(b AS INT)))"), "spark").sql("spark")
+    'x + TRY_DIVIDE(1, (TRY_DIVIDE(a, TRY_CAST(b AS INT))))'
     """
     if dialect != "spark":
         return tree
@@ -46,12 +48,24 @@ def spelled(tree: exp.Expr, dialect: str) -> exp.Expr:
 
 
 def _without_try(tree: exp.Expr) -> exp.Expr:
-    return tree.this.transform(_tried, copy=False) if isinstance(tree, exp.Try) else tree
+    return _tried(tree.this) if isinstance(tree, exp.Try) else tree
 
 
 def _tried(tree: exp.Expr) -> exp.Expr:
+    """From the leaves up: an argument may raise before what it is an argument of."""
+    for node in reversed(list(tree.walk())):
+        form = _form(node)
+        if node is tree:
+            tree = form
+        elif form is not node:
+            node.replace(form)
+    return tree
+
+
+def _form(tree: exp.Expr) -> exp.Expr:
     if type(tree) is exp.Cast:
-        return exp.TryCast(**tree.args)
+        # Spark is asked for the safe form by name, or the parser writes a plain CAST.
+        return exp.TryCast(**{**tree.args, "safe": True})
     name = _SPARK.get(type(tree))
     if name is None:
         return tree

@@ -11,6 +11,7 @@ from enum import StrEnum
 from hashlib import blake2b
 
 from grebe.compiler.bounds import Bounds, Parameter, filled, parameters, ranges
+from grebe.compiler.factor import factored
 from grebe.compiler.nodes import Empty, Named, Node
 from grebe.compiler.prune import pruned
 from grebe.compiler.spread import Sizes, spread
@@ -126,7 +127,7 @@ def bind(plan: RefreshPlan, facts: DeltaFacts) -> tuple[Step, ...]:
     known: dict[str, Node] = {}
     bound: list[Step] = []
     for step in steps:
-        node = filled(pruned(step.node, facts.unchanged, known), facts.bounds)
+        node = factored(filled(pruned(step.node, facts.unchanged, known), facts.bounds))
         if isinstance(node, Empty):
             if isinstance(step, Compute):
                 named = Named(step.name, step.node.columns)

@@ -21,6 +21,10 @@ SETTINGS = {
     "write.delete.mode": "merge-on-read",
     "write.update.mode": "merge-on-read",
     "write.merge.mode": "merge-on-read",
+    # Changes are small: a shuffle before the write costs more than a few files too many.
+    "write.delete.distribution-mode": "none",
+    "write.update.distribution-mode": "none",
+    "write.merge.distribution-mode": "none",
     "commit.retry.num-retries": "10",
     "write.metadata.previous-versions-max": "200",
     "write.metadata.delete-after-commit.enabled": "true",
