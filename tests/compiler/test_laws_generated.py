@@ -20,7 +20,7 @@ QUERIES = 300
 PER_TEST = 10
 CASES = 1_120
 CYCLES = 3
-ALONE = 2
+ALONE = 1
 ENOUGH = 1_000_000
 
 STILL = frozenset({("s", 1), ("t", 2)})

@@ -9,6 +9,8 @@ import pytest
 from compiler.databases import SOURCES, lowered
 from grebe.compiler.lower import Relation, lower
 from grebe.compiler.reasons import DESCRIPTIONS, ReasonCode, always_refused, feature_of, reference
+from grebe.compiler.strategy import make_plan
+from grebe.compiler.types import Types, scan_types, wanted
 from grebe.errors import (
     AmbiguousColumnError,
     DefinitionError,
@@ -192,3 +194,31 @@ def test_every_code_is_described_and_has_a_feature() -> None:
 
 def test_documentation_of_reasons_is_up_to_date() -> None:
     assert DOCS.read_text() == reference()
+
+
+MAPS = {"r": Relation("r", (("k", "int"), ("m", "map<string,int>"), ("v", "variant")))}
+
+
+@pytest.mark.parametrize(
+    ("sql", "incremental"),
+    [
+        ("SELECT k, m FROM r", False),
+        ("SELECT k, named_struct('m', m) AS s FROM r", False),
+        ("SELECT v FROM r WHERE k = 1", False),
+        ("SELECT m, COUNT(*) AS n FROM r GROUP BY m", False),
+        ("SELECT k, m['a'] AS a FROM r", True),
+        ("SELECT k, COUNT(m) AS n FROM r GROUP BY k", True),
+        ("SELECT k, ARRAY_SORT(MAP_ENTRIES(m)) AS entries FROM r", True),
+    ],
+)
+def test_a_stored_map_is_a_reason_and_a_map_that_is_read_is_none(
+    sql: str, incremental: bool
+) -> None:
+    lowered = lower(sql, dialect="spark", sources=MAPS)
+    assert lowered.root is not None
+    types = scan_types(lowered.root, {"r": dict(MAPS["r"].columns)})
+    asked = {item.text for _, items in wanted(lowered.root) for item in items}
+    types.update(dict.fromkeys(asked & {'"s"'}, "struct<m:map<string,int>>"))
+    plan = make_plan(lowered, Types("spark", types))
+    found = {reason.code for reason in plan.reasons}
+    assert found == (set() if incremental else {ReasonCode.TYPE_WITHOUT_EQUALITY})

@@ -37,6 +37,7 @@ class ReasonCode(StrEnum):
     COLLATION = "collation"
     DYNAMIC_PIVOT = "dynamic-pivot"
     JOIN_KIND = "join-kind"
+    TYPE_WITHOUT_EQUALITY = "type-without-equality"
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +170,12 @@ DESCRIPTIONS: Final[dict[ReasonCode, Description]] = {
         "The kind of join depends on the position of rows, or has no rule.",
         "join",
         "write the join with an ON condition",
+    ),
+    ReasonCode.TYPE_WITHOUT_EQUALITY: Description(
+        "A column has a type whose values Spark cannot compare (a map or a variant), so a stored row"
+        " cannot be found again by its values.",
+        "type",
+        "store the map as ARRAY_SORT(MAP_ENTRIES(…)), or the single values that are needed",
     ),
 }
 

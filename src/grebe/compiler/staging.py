@@ -3,6 +3,8 @@
 An engine that writes a shared relation out wherever it is read (Spark does) would compute it again
 each time, and a nest of outer joins would grow exponentially. A delta is small, so keeping it
 costs little; relations that hold a whole source are never kept.
+
+On Spark, a delta that its optimizer cannot take inside a larger statement is a step, too.
 """
 
 from __future__ import annotations
@@ -30,21 +32,34 @@ from grebe.compiler.nodes import (
 )
 from grebe.compiler.pin import rebuilt
 from grebe.compiler.plan import Compute, Step
+from grebe.compiler.shown_marks import shows_marks
 
 
-def staged(steps: Sequence[Step]) -> tuple[Step, ...]:
+def staged(steps: Sequence[Step], dialect: str) -> tuple[Step, ...]:
     """The steps with every shared delta computed once, before the step that first reads it."""
     uses = _uses(steps)
     kept: dict[str, Named] = {}
     result: list[Step] = []
+    marked = dialect == "spark" and any(
+        isinstance(node, MarkJoin) for step in steps for node in walk(step.node)
+    )
     for step in steps:
         for node in walk(step.node):
-            if node.digest not in kept and uses[node.digest] > 1 and _is_worth_keeping(node):
+            shared = uses[node.digest] > 1 and _is_worth_keeping(node)
+            apart = marked and _must_stand_alone(node, kept)
+            if node.digest not in kept and (shared or apart):
                 name = f"shared_{len(kept) + 1}"
                 result.append(Compute(name, _with_named(node, kept)))
                 kept[node.digest] = Named(name, node.columns)
         result.append(replace(step, node=_with_named(step.node, kept)))
     return tuple(result)
+
+
+def _must_stand_alone(node: Node, kept: dict[str, Named]) -> bool:
+    """True for a delta whose statement Spark can optimize only by itself."""
+    if not isinstance(node, UnionAll) or WEIGHT not in node.columns:
+        return False
+    return shows_marks(_with_named(node, kept))
 
 
 def _uses(steps: Sequence[Step]) -> Counter[str]:

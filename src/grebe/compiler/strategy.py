@@ -34,6 +34,7 @@ from grebe.compiler.nodes import (
     Window,
     walk,
 )
+from grebe.compiler.origins import origin
 from grebe.compiler.plan import (
     RefreshPlan,
     Shape,
@@ -42,7 +43,7 @@ from grebe.compiler.plan import (
     fingerprint_of,
 )
 from grebe.compiler.reasons import ReasonCode
-from grebe.compiler.scalar import passed
+from grebe.compiler.scalar import column, passed
 from grebe.compiler.staging import staged
 from grebe.compiler.types import Types
 from grebe.compiler.write import bag, groups
@@ -69,7 +70,7 @@ def make_plan(lowered: Lowered, types: Types) -> RefreshPlan:
     root = lowered.root or Verbatim(lowered.sql, tuple(name for name, _ in lowered.outputs))
     root = coerced(root, types)
     of = rules(types)
-    reasons = [*lowered.reasons, *_own_reasons(root, types)]
+    reasons = [*lowered.reasons, *_own_reasons(root, types), *_uncomparable(root, types)]
     draft = None if reasons else _incremental(root, of)
     if draft is None:
         reasons = reasons or [_NO_KEY]
@@ -83,8 +84,8 @@ def make_plan(lowered: Lowered, types: Types) -> RefreshPlan:
         shape=draft.shape,
         build=of.new(draft.shape.node),
         public=draft.public,
-        steps=staged(draft.steps),
-        appending=staged(draft.appending),
+        steps=staged(draft.steps, types.dialect),
+        appending=staged(draft.appending, types.dialect),
         reasons=tuple(reasons),
         notes=(*lowered.notes, *map(_whole, read_whole(root))),
     )
@@ -242,6 +243,18 @@ def _own_reasons(root: Node, types: Types) -> list[Reason]:
         for node in noise(root, types).misused
         if node not in cut
     ]
+
+
+def _uncomparable(root: Node, types: Types) -> list[Reason]:
+    """Stored columns by whose values no row can be found again."""
+    found = []
+    for node in dict.fromkeys((root, strip(root)[1])):
+        for name in node.columns:
+            kind = types.of(column(name)) or types.of(origin(node, name).value)
+            if kind and not types.comparable(kind):
+                message = f'column "{name}" is a {kind.lower()}, which Spark cannot compare'
+                found.append(Reason(ReasonCode.TYPE_WITHOUT_EQUALITY, message))
+    return list(dict.fromkeys(found))
 
 
 _NO_KEY: Final = Reason(

@@ -23,8 +23,9 @@ from grebe.compiler.scalar import Scalar, column
 _DECIMAL: Final = pattern(r"(?:DECIMAL|NUMERIC|DEC)\s*(?:\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\))?$")
 _INTEGERS: Final = {
     "TINYINT": 3, "BYTE": 3, "UTINYINT": 3, "SMALLINT": 5, "SHORT": 5, "USMALLINT": 5,
-    "INT": 10, "INTEGER": 10, "UINTEGER": 10, "BIGINT": 19, "LONG": 19,
+    "INT": 10, "INTEGER": 10, "UINTEGER": 10, "BIGINT": 19, "LONG": 19, "HUGEINT": 39, "INT128": 39,
 }  # fmt: skip
+_UNCOMPARABLE: Final = pattern(r"\b(?:MAP\s*<|VARIANT\b)")
 _FLOATS: Final = frozenset({"FLOAT", "REAL", "DOUBLE", "DOUBLE PRECISION"})
 
 
@@ -67,6 +68,10 @@ class Types:
         """True when two spellings mean the same type."""
         return _spelled(one, self.dialect) == _spelled(other, self.dialect)
 
+    def comparable(self, kind: str) -> bool:
+        """True unless the engine has no equality for values of the type, or of a part of it."""
+        return self.dialect != "spark" or _UNCOMPARABLE.search(kind.upper()) is None
+
     def is_float(self, item: Scalar) -> bool:
         """True when the type is known to be a binary floating point one."""
         return self.of(item) in _FLOATS
@@ -89,6 +94,7 @@ def wanted(root: Node) -> tuple[tuple[Node, tuple[Scalar, ...]], ...]:
         if isinstance(node, (UnionAll, SetOperation)):
             found.append((node, tuple(column(name) for name in node.names)))
             found += [(branch, _made(branch)) for branch in node.inputs]
+    found.append((root, _made(root)))
     return tuple((relation, items) for relation, items in found if items)
 
 
