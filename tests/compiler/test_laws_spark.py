@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +12,7 @@ from compiler.laws.batching import batch
 from compiler.laws.databases import CASES, arrow, draw
 from compiler.laws.plans import lowered_tree
 from compiler.laws.trees import TREES
+from compiler.small_spark import small
 from grebe.compiler.delta import change
 from grebe.compiler.emit import Leaf, emit
 from grebe.compiler.nodes import WEIGHT, At, Named, Node, Scan, Stored, walk
@@ -51,7 +52,7 @@ SAMPLE = (
 
 
 @pytest.fixture(scope="module")
-def session(spark: SparkSession) -> SparkSession:
+def session(spark: SparkSession) -> Iterator[SparkSession]:
     history = draw(31, cases=DATABASES)
     for name, table in history.tables.items():
         rows, weights = history.deltas[name][0]
@@ -62,7 +63,8 @@ def session(spark: SparkSession) -> SparkSession:
             ("delta", arrow(table, rows, weights)),
         ):
             spark.createDataFrame(found).createOrReplaceTempView(f"law_{name}_{suffix}")
-    return spark
+    with small(spark):
+        yield spark
 
 
 def table(leaf: Leaf) -> str:

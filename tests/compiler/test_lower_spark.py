@@ -11,6 +11,7 @@ import pytest
 from sqlglot import parse_one
 
 from compiler.databases import TABLES, bag, connect
+from compiler.small_spark import small
 from grebe.compiler.emit import emit
 from grebe.compiler.lower import Lowered, Relation, lower
 
@@ -56,8 +57,6 @@ def test_emitted_text_is_spark_sql(sql: str) -> None:
 @pytest.fixture(scope="module")
 def tables(spark: SparkSession) -> Iterator[SparkSession]:
     """The random tables as constants: most of a query's time is then its analysis."""
-    partitions = spark.conf.get("spark.sql.shuffle.partitions") or "200"
-    spark.conf.set("spark.sql.shuffle.partitions", "1")
     connection = connect(SEED, rows=8)
     for name, relation in SOURCES.items():
         rows = connection.execute(f"SELECT * FROM {name}").fetchall()
@@ -66,8 +65,8 @@ def tables(spark: SparkSession) -> Iterator[SparkSession]:
         ]
         values = ", ".join(f"({', '.join(literal(value) for value in row)})" for row in rows)
         spark.sql(f"SELECT {', '.join(places)} FROM VALUES {values}").createOrReplaceTempView(name)
-    yield spark
-    spark.conf.set("spark.sql.shuffle.partitions", partitions)
+    with small(spark):
+        yield spark
 
 
 def literal(value: object) -> str:
