@@ -13,7 +13,7 @@ import pytest
 from compiler.laws.compositions import check_query
 from compiler.laws.databases import draw
 from compiler.laws.engine import Database
-from compiler.laws.generator import generate
+from compiler.laws.generator import LARGE, generate
 from evidence import LongRun
 
 QUERIES = 300
@@ -70,7 +70,8 @@ def test_generated_queries_go_on(long_run: LongRun) -> None:
     for seed in long_run.seeds():
         databases = Database.of(draw(1_000 + seed, cases=CASES, cycles=CYCLES, still=STILL))
         for place in range(PER_TEST):
-            query = generate(QUERIES + seed * PER_TEST + place, size=3 + place % 2)
+            number = QUERIES + seed * PER_TEST + place
+            query = generate(number, size=3 + place % 2, largest=LARGE)
             done = check_query(
                 databases, query.sql, cases=CASES, cycles=CYCLES, alone=range(place, place + ALONE)
             )

@@ -36,7 +36,7 @@ def _same_types(node: Node, types: Types) -> Node:
 
 def _cast(branch: Node, whole: UnionAll | SetOperation, types: Types) -> Node:
     given = branch.outputs if isinstance(branch, Project) else passed(branch.columns)
-    kinds = [types.of(column(name)) for name in whole.names]
+    kinds = [types.target(column(name)) for name in whole.names]
     outputs = tuple(
         (
             name,

@@ -13,7 +13,7 @@ from functools import lru_cache
 from re import compile as pattern
 from typing import Final
 
-from sqlglot import exp
+from sqlglot import ParseError, exp
 
 from grebe.compiler.functions import unwrapped
 from grebe.compiler.nodes import Aggregate, Node, Scan, SetOperation, UnionAll, Window, walk
@@ -50,6 +50,13 @@ class Types:
         found = self.by_text.get(item.text)
         return found.upper().strip() if found else None
 
+    def target(self, item: Scalar) -> str | None:
+        """The type of an expression as a cast can name it, or None: not known, or without a name."""
+        found = self.by_text.get(item.text)
+        if found is None or _spelled(found, self.dialect) is None or "COLLATE" in found.upper():
+            return None
+        return found
+
     def exact(self, item: Scalar) -> Decimal | None:
         """The exact number type of an expression, or None: a float, no number, or unknown."""
         name = self.of(item)
@@ -66,7 +73,8 @@ class Types:
 
     def equal(self, one: str, other: str) -> bool:
         """True when two spellings mean the same type."""
-        return _spelled(one, self.dialect) == _spelled(other, self.dialect)
+        spelled = [_spelled(kind.upper(), self.dialect) for kind in (one, other)]
+        return None not in spelled and spelled[0] == spelled[1]
 
     def comparable(self, kind: str) -> bool:
         """True unless the engine has no equality for values of the type, or of a part of it."""
@@ -78,8 +86,12 @@ class Types:
 
 
 @lru_cache(maxsize=1024)
-def _spelled(kind: str, dialect: str) -> str:
-    return exp.DataType.build(kind, dialect=dialect).sql(dialect)
+def _spelled(kind: str, dialect: str) -> str | None:
+    """A type in one spelling; None for what has no name in SQL, like the type of a bare NULL."""
+    try:
+        return exp.DataType.build(kind, dialect=dialect).sql(dialect)
+    except ParseError:
+        return None
 
 
 def wanted(root: Node) -> tuple[tuple[Node, tuple[Scalar, ...]], ...]:

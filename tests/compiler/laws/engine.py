@@ -101,8 +101,9 @@ class Database:
         """The types of the expressions that decide a rule, by DESCRIBE."""
         found = scan_types(root, self._schemas())
         for relation, items in wanted(root):
-            writer = {item.text: item.ast.sql("duckdb", comments=False) for item in items}
-            found.update(self._described(relation, writer))
+            unknown = [item for item in items if item.text not in found]
+            texts = {item.text: item.ast.sql("duckdb", comments=False) for item in unknown}
+            found.update(self._described(relation, texts))
         return Types("duckdb", found)
 
     def _schemas(self) -> dict[str, dict[str, str]]:
@@ -116,14 +117,12 @@ class Database:
         }
 
     def _described(self, relation: Node, texts: dict[str, str]) -> dict[str, str]:
-        found: dict[str, str] = {}
-        body = self.sql(relation)
-        for text, sql in texts.items():
-            if sql == "*":
-                continue
-            described = self.rows(f"DESCRIBE SELECT {sql} AS value FROM (\n{body}\n) AS q")
-            found[text] = str(described[0][1])
-        return found
+        known = {text: sql for text, sql in texts.items() if sql != "*"}
+        if not known:
+            return {}
+        items = ", ".join(f"{sql} AS value{place}" for place, sql in enumerate(known.values()))
+        rows = self.rows(f"DESCRIBE SELECT {items} FROM (\n{self.sql(relation)}\n) AS q")
+        return {text: str(row[1]) for text, row in zip(known, rows, strict=True)}
 
 
 def one_case(database: Database, case: int, prefix: str = "one_") -> Database:
