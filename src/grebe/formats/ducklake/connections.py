@@ -12,7 +12,7 @@ import re
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -82,6 +82,9 @@ class Address:
             options["DATA_PATH"] = self.data_path.rstrip("/") + "/"
         if self.kind == "sqlite":
             options.setdefault("META_BUSY_TIMEOUT", "10000")
+            if create:
+                # Kept in the file from then on: readers and the writer no longer stop each other.
+                options.setdefault("META_JOURNAL_MODE", "WAL")
         pairs = [f"{_option(key)} {literal(value)}" for key, value in sorted(options.items())]
         pairs.append(f"CREATE_IF_NOT_EXISTS {'true' if create else 'false'}")
         return f"ATTACH {literal(self.target)} AS {ident(alias)} ({', '.join(pairs)})"
@@ -118,6 +121,11 @@ class Session:
         """The rows of a query as one Arrow table."""
         return self.connection.execute(sql).to_arrow_table()
 
+    def rollback(self) -> None:
+        """End a transaction, whether or not a failed statement has ended it already."""
+        with suppress(Exception):
+            self.connection.execute("ROLLBACK")
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """A block whose reads all see one state of the catalog."""
@@ -125,12 +133,13 @@ class Session:
         try:
             yield
         finally:
-            self.connection.execute("ROLLBACK")
+            self.rollback()
 
 
 @dataclass(slots=True)
 class _Attached:
     alias: str
+    may_create: bool
     users: int = 0
 
 
@@ -184,8 +193,11 @@ def release(address: Address) -> None:
 
 
 def _attach(address: Address, create: bool) -> _Attached:
-    if address.key in _process.lakes:
-        return _process.lakes[address.key]
+    known = _process.lakes.get(address.key)
+    if known is not None and (known.may_create or known.users or not create):
+        return known
+    if known is not None:
+        _detach(address)
     if not create and address.kind != "postgres" and not Path(address.metadata).exists():
         raise _missing(address)  # DuckDB would leave an empty file behind
     database = _database(address.kind)
@@ -204,7 +216,7 @@ def _attach(address: Address, create: bool) -> _Attached:
             pause *= 2
         else:
             break
-    attached = _process.lakes[address.key] = _Attached(alias)
+    attached = _process.lakes[address.key] = _Attached(alias, create)
     return attached
 
 

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grebe.compiler.program.text import ident
-from grebe.errors import ConfigError
+from grebe.errors import ConfigError, SourceError, UnknownTableError
 from grebe.formats.base import Place, Select, Session, Source, Storage
 from grebe.formats.ducklake import connections
 from grebe.formats.ducklake.connections import Address
 from grebe.formats.ducklake.source import DuckLakeSource
+from grebe.formats.ducklake.storage import DuckLakeStorage
 from grebe.formats.files import local_path
 from grebe.formats.identity import quoted
 from grebe.model import Position, TableName
@@ -54,11 +55,18 @@ class DuckLakeTables:
 
     def storage(self, name: TableName, session: SparkSession) -> Storage:
         """The table as a view's storage."""
-        raise ConfigError(f'views cannot be stored in catalog "{self.place.catalog}" yet')
+        return DuckLakeStorage(session, name, address_of(self.place))
 
     def position(self, name: TableName, spark: Session) -> Position | None:
         """The position of a storage table, from the catalog."""
-        raise ConfigError(f'views cannot be stored in catalog "{self.place.catalog}" yet')
+        try:
+            return DuckLakeStorage(None, name, address_of(self.place)).position()
+        except UnknownTableError:
+            return None
+        except SourceError as error:
+            if error.code == "catalog-missing":
+                return None
+            raise
 
     def publish(self, name: TableName, session: SparkSession, select: Select) -> None:
         """A view of the catalog, for everybody who reads it with DuckDB."""

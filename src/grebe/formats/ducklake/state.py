@@ -12,8 +12,8 @@ from grebe.formats.ducklake.catalog import Catalog, Table, joined, live, names
 from grebe.formats.ducklake.connections import Session
 from grebe.formats.ducklake.schema import Field, is_native
 
-OWN_FOLDER = "/__grebe_"
-"""What stands in the path of every file that grebe gave to a table."""
+OWN_FOLDER = "__grebe_run_"
+"""The folder, in a table's own, of the files that one run of grebe wrote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +203,7 @@ def divided(
 
 def _named(file: DataFile, fields: Sequence[Field], mapping: Mapping[int, str] | None) -> bool:
     """Whether columns can be taken by name: of files that grebe wrote, so the types are right."""
-    own = OWN_FOLDER in file.path
+    own = f"/{OWN_FOLDER}" in file.path
     return own and mapping is not None and all(field.id in mapping for field in fields)
 
 

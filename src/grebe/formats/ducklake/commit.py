@@ -1,0 +1,374 @@
+"""One atomic move of a DuckLake table: rows and the row of its frontier in one transaction.
+
+The fence is the UPDATE of the frontier's row: it compares the frontier that the run was planned
+from, and two transactions that update one row cannot both commit. What a failed statement did is
+never guessed from its error: the row is read again, and that decides.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from grebe.compiler.program.text import ident, literal
+from grebe.errors import (
+    ConflictError,
+    GrebeError,
+    StepFailedError,
+    UnknownOutcomeError,
+)
+from grebe.formats.base import Committed, Write
+from grebe.formats.ducklake.catalog import Catalog, Table
+from grebe.formats.ducklake.connections import Address, Session, session
+from grebe.formats.ducklake.position import (
+    AUTHOR,
+    Cursor,
+    cursor_name,
+    cursor_statements,
+    extra_info,
+    is_foreign,
+    own_snapshot,
+    read_cursor,
+    read_position,
+)
+from grebe.formats.ducklake.schema import Field
+from grebe.formats.ducklake.staging import Staged, registered, remove_unregistered, stage
+from grebe.formats.ducklake.state import read_state
+from grebe.formats.ducklake.versions import Place, current
+from grebe.formats.ducklake.writes import Writer
+from grebe.formats.failpoints import reach
+from grebe.formats.guards import refuse_untrusted
+from grebe.model import Frontier, Position, RunId, TableName
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PLACES = (
+    "ducklake.begun",
+    "ducklake.planned",
+    "ducklake.staged",
+    "ducklake.opened",
+    "ducklake.written",
+    "ducklake.commit.request",
+    "ducklake.commit.reply",
+    "ducklake.published",
+    "ducklake.cleaned",
+)
+"""The places between the steps of a commit, in order, where tests can interfere."""
+
+_KINDS = {
+    "tables_inserted_into": "inserted_into_table",
+    "tables_deleted_from": "deleted_from_table",
+    "tables_altered": "altered_table",
+    "flushed_inlined": "inline_flush",
+}
+"""What DuckLake's list of snapshots calls the changes that its catalog calls otherwise."""
+_REFUSALS = ("conflict", "database is locked", "duplicate key", "constraint", "primary key")
+
+TRIES = 10
+PATIENCE_SECONDS = 60
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One commit under way: what to write, and the position that it is planned from."""
+
+    id: RunId
+    writes: tuple[Write, ...]
+    frontier: Frontier
+    expected: Position
+
+
+class _Busy(Exception):  # noqa: N818 - it never leaves this file
+    """The catalog was busy with somebody else's commit: nothing happened, and it can be tried again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Committer:
+    """Publishes runs to one table."""
+
+    spark: SparkSession | None
+    name: TableName
+    address: Address
+
+    def commit(self, writes: Sequence[Write], frontier: Frontier, expected: Position) -> Committed:
+        """The published run. See `grebe.formats.base.Storage.commit`."""
+        refuse_untrusted(self.name, writes, frontier.run_id, expected)
+        run = Run(frontier.run_id, tuple(writes), frontier, expected)
+        reach("ducklake.begun")
+        with session(self.address) as lake:
+            table = Catalog(lake).table(self.name)
+            if (landed := self._landed(lake, run)) is not None:
+                return self._finish(run, landed)
+            self._refuse_moved(lake, run)
+            fields = Catalog(lake).columns(table, Catalog(lake).newest().id)
+        reach("ducklake.planned")
+        try:
+            staged = stage(self.spark, table, fields, run.writes, run.id)
+        except GrebeError:
+            raise
+        except Exception as error:
+            self._clean(run.id)
+            raise self._failed(run, "write", error) from error
+        reach("ducklake.staged")
+        return self._publish(run, fields, staged)
+
+    def _publish(self, run: Run, fields: Sequence[Field], staged: Sequence[Staged]) -> Committed:
+        begun = time.monotonic()
+        cause: Exception | None = None
+        for number in range(TRIES):
+            if number:
+                if time.monotonic() - begun > PATIENCE_SECONDS:
+                    break
+                time.sleep(random.uniform(0, min(0.3, 0.02 * 2**number)))
+            try:
+                return self._finish(run, self._attempt(run, fields, staged))
+            except _Busy as busy:
+                cause = busy.__cause__ if isinstance(busy.__cause__, Exception) else busy
+            except UnknownOutcomeError:
+                raise
+            except GrebeError:
+                self._clean(run.id)
+                raise
+        self._clean(run.id)
+        raise self._failed(run, "publish", cause) from cause
+
+    def _attempt(self, run: Run, fields: Sequence[Field], staged: Sequence[Staged]) -> Committed:
+        """What one transaction published.
+
+        Raises:
+            _Busy: somebody else's commit was in the way, and the table is still where it was.
+        """
+        sent = False
+        try:
+            with session(self.address) as lake:
+                table = Catalog(lake).table(self.name)
+                lake.connection.execute("BEGIN")
+                try:
+                    reach("ducklake.opened")
+                    self._refuse_touched(lake, table, run)
+                    writer = Writer(lake, self.name, table, fields, run.id)
+                    for write in staged:
+                        writer.apply(write)
+                    reach("ducklake.written")
+                    self._move(lake, run, writer)
+                    sent = True
+                    reach("ducklake.commit.request")
+                    lake.connection.execute("COMMIT")
+                except BaseException:
+                    lake.rollback()
+                    raise
+                reach("ducklake.commit.reply")
+        except GrebeError:
+            raise
+        except Exception as error:
+            return self._decide(run, error, sent=sent)
+        landed = self._outcome(run, None)
+        if landed is None:
+            raise self._unknown(run, None)
+        return landed
+
+    def _decide(self, run: Run, error: Exception, *, sent: bool) -> Committed:
+        """What a failed transaction did, by what the table says."""
+        if (landed := self._outcome(run, error)) is not None:
+            return landed
+        try:
+            with session(self.address) as lake:
+                self._refuse_moved(lake, run)
+                if sent and not _is_refusal(error):
+                    # The request may still be under way: behind a moved fence it cannot land.
+                    fence(lake, self.name)
+        except ConflictError:
+            raise
+        except Exception as broken:
+            if sent:
+                raise self._unknown(run, error) from broken
+            raise self._failed(run, "write", error) from error
+        if sent and (landed := self._outcome(run, error)) is not None:
+            return landed
+        if _is_refusal(error) or sent:
+            raise _Busy from error
+        raise self._failed(run, "write", error) from error
+
+    def _outcome(self, run: Run, cause: Exception | None) -> Committed | None:
+        """What the run published, None when it did not land."""
+        try:
+            reach("ducklake.outcome")
+            with session(self.address) as lake:
+                return self._landed(lake, run)
+        except Exception as error:
+            raise self._unknown(run, cause or error) from error
+
+    def _landed(self, lake: Session, run: Run) -> Committed | None:
+        """What the run published, also when others published after it."""
+        with lake.transaction():
+            catalog = Catalog(lake)
+            table = catalog.table(self.name)
+            cursor = read_cursor(lake, self.name)
+            own = own_snapshot(lake, run.id)
+            if isinstance(cursor, Cursor) and cursor.run == run.id:
+                place = Place(cursor.seen + 1 if own is None else own, cursor.rows)
+                if cursor.row_version is not None:
+                    place = current(catalog, table, catalog.newest().id).place
+                return Committed(place.version, *cursor.counts)
+            if own is None:
+                return None
+            rows = read_state(catalog, table, own).rows
+            return None if rows is None else Committed(Place(own, rows).version)
+
+    def _refuse_moved(self, lake: Session, run: Run) -> None:
+        """Nothing, or ConflictError when the table is no longer where the run was planned."""
+        with lake.transaction():
+            now = read_position(lake, self.name)
+        expected = run.expected
+        if now.unproven != expected.unproven or now.foreign != expected.foreign:
+            raise self._conflict(run, now.unproven or "; ".join(now.foreign) or "it was rebuilt")
+        if now.frontier != expected.frontier:
+            other = now.frontier.run_id if now.frontier else "nobody"
+            raise self._conflict(run, f"its frontier is that of run {other}")
+
+    def _refuse_touched(self, lake: Session, table: Table, run: Run) -> None:
+        """The same inside the transaction, asked of the transaction itself.
+
+        The catalog's own tables are not read here: on SQLite a reader stops the writer.
+        """
+        if run.expected.version is None or run.expected.foreign or run.expected.unproven:
+            return
+        after = Place.of(run.expected.version).snapshot
+        found = lake.rows(
+            "SELECT snapshot_id, map_keys(changes), map_values(changes)"
+            f" FROM ducklake_snapshots({literal(lake.alias)}) WHERE snapshot_id > {after}"
+        )
+        for number, kinds, values in found:
+            pairs = zip(kinds, values, strict=True)
+            mine = frozenset(_KINDS.get(k, k) for k, ids in pairs if str(table.id) in ids)
+            if mine and is_foreign(mine):
+                raise self._conflict(run, f"{', '.join(sorted(mine))} in snapshot {number}")
+
+    def _move(self, lake: Session, run: Run, writer: Writer) -> None:
+        """Move the frontier's row, if it is still the one that the run was planned from."""
+        before = read_cursor(lake, self.name)
+        if isinstance(before, str):
+            before = self._made_anew(lake, run, before)
+        rows = before.rows
+        if run.expected.foreign or run.expected.unproven:
+            rows = writer.deleted  # an overwrite counted what there was
+        row_version = None if writer.changed else self._row_version(run, before)
+        values: dict[str, object] = {
+            "run": run.id,
+            "frontier": run.frontier.to_json(),
+            "base": run.expected.version,
+            "seen": lake.row(
+                f"SELECT max(snapshot_id) FROM ducklake_snapshots({literal(lake.alias)})"
+            )[0],
+            "row_version": row_version,
+            "rows": rows + writer.gained,
+            "inserted": writer.inserted,
+            "updated": writer.updated,
+            "deleted": writer.deleted,
+            "fence": None,
+        }
+        table = ident(lake.alias, self.name.schema, cursor_name(self.name.name))
+        setting = ", ".join(f"{ident(column)} = ?" for column in values)
+        old = run.expected.frontier
+        wanted = before.frontier if run.expected.unproven else old and old.to_json()
+        moved = lake.row(
+            f"UPDATE {table} SET {setting} WHERE frontier IS NOT DISTINCT FROM ?",
+            [*values.values(), wanted],
+        )[0]
+        if moved != 1:
+            raise self._conflict(run, f"{moved} rows have the frontier that it was planned from")
+        lake.rows(
+            f"CALL ducklake_set_commit_message({literal(lake.alias)}, {literal(AUTHOR)},"
+            f" {literal(f'run {run.id}')}, extra_info => {literal(extra_info(run.id))})"
+        )
+
+    def _made_anew(self, lake: Session, run: Run, problem: str) -> Cursor:
+        """A new row for a frontier that somebody damaged, when the run rebuilds the table anyway."""
+        if run.expected.unproven is None:
+            raise self._conflict(run, problem)
+        for statement in cursor_statements(lake, self.name):
+            lake.rows(statement)
+        made = read_cursor(lake, self.name)
+        if isinstance(made, str):
+            raise self._conflict(run, made)
+        return made
+
+    @staticmethod
+    def _row_version(run: Run, before: Cursor) -> str | None:
+        """The version that changed a row last, told on by a commit that changes none."""
+        return before.row_version or run.expected.row_version or run.expected.version
+
+    def _finish(self, run: Run, landed: Committed) -> Committed:
+        reach("ducklake.published")
+        self._clean(run.id)
+        reach("ducklake.cleaned")
+        return landed
+
+    def _clean(self, run_id: RunId) -> None:
+        """Remove what of the run's files does not belong to the table; a failure is only told."""
+        try:
+            with session(self.address) as lake:
+                table = Catalog(lake).table(self.name)
+                remove_unregistered(registered(lake, table), table, run_id)
+        except Exception as error:
+            log.warning('table "%s": files of run %s stay: %s', self.name, run_id, error)
+
+    def _conflict(self, run: Run, detail: str) -> ConflictError:
+        return ConflictError(
+            f'somebody else moved table "{self.name}" first',
+            detail=detail,
+            hint="refresh again",
+            run_id=run.id,
+        )
+
+    def _failed(self, run: Run, step: str, cause: Exception | None) -> StepFailedError:
+        return StepFailedError(
+            f'run "{run.id}" cannot {step} on table "{self.name}"',
+            detail=_first_line(cause),
+            run_id=run.id,
+            step=step,
+        )
+
+    def _unknown(self, run: Run, cause: Exception | None) -> UnknownOutcomeError:
+        return UnknownOutcomeError(
+            f'it is unknown whether run "{run.id}" landed in table "{self.name}"',
+            detail=_first_line(cause),
+            hint="nothing was deleted; the next refresh reads the table and knows",
+            run_id=run.id,
+            step="publish",
+        )
+
+
+def fence(lake: Session, name: TableName) -> None:
+    """Touch the frontier's row: a transaction that is still under way can no longer commit."""
+    table = ident(lake.alias, name.schema, cursor_name(name.name))
+    cause: Exception | None = None
+    for _ in range(TRIES):
+        try:
+            lake.rows(f"UPDATE {table} SET fence = {literal(uuid4().hex)}")
+        except Exception as error:
+            if not _is_refusal(error):
+                raise
+            cause = error
+        else:
+            return
+    assert cause is not None
+    raise cause
+
+
+def _is_refusal(error: Exception) -> bool:
+    """Whether an error says that nothing happened because of somebody else's commit."""
+    text = str(error).lower()
+    return any(word in text for word in _REFUSALS)
+
+
+def _first_line(error: BaseException | None) -> str:
+    return str(error).strip().replace("\n", " ") if error is not None else "no cause known"

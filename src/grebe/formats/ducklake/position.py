@@ -1,0 +1,177 @@
+"""Which frontier a storage table shows: a row beside it that moves in the same transaction.
+
+The row is the truth: expiry cannot take it away. Who else wrote to the table is read from the
+catalog's list of changes, and from the number of rows, which ours says and nobody else knows.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from grebe.compiler.program.text import ident, literal
+from grebe.formats.ducklake.catalog import Catalog, Snapshot, Table
+from grebe.formats.ducklake.connections import Session
+from grebe.formats.ducklake.versions import KNOWN, ROW_KINDS, Place, current
+from grebe.model import Frontier, Position, RunId, TableName, Version
+
+AUTHOR = "grebe"
+COLUMNS = {
+    "run": "VARCHAR",
+    "frontier": "VARCHAR",
+    "base": "VARCHAR",
+    "seen": "BIGINT",
+    "row_version": "VARCHAR",
+    "rows": "BIGINT",
+    "inserted": "BIGINT",
+    "updated": "BIGINT",
+    "deleted": "BIGINT",
+    "fence": "VARCHAR",
+}
+
+
+def cursor_name(name: str) -> str:
+    """The table beside a storage table that holds its one row of frontier.
+
+    >>> cursor_name("__grebe_daily_1a2b3c4d")
+    '__grebe_daily_1a2b3c4d__frontier'
+    """
+    return f"{name}__frontier"
+
+
+def extra_info(run_id: RunId) -> str:
+    """What a run's commit carries."""
+    return json.dumps({"grebe.run": run_id})
+
+
+def cursor_statements(lake: Session, name: TableName) -> list[str]:
+    """The statements that make the table of a frontier with its one, empty row."""
+    table = ident(lake.alias, name.schema, cursor_name(name.name))
+    columns = ", ".join(f"{ident(column)} {kind}" for column, kind in COLUMNS.items())
+    return [
+        f"CREATE TABLE IF NOT EXISTS {table} ({columns})",
+        f"DELETE FROM {table}",
+        f"INSERT INTO {table} (rows) VALUES (0)",
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """The row beside a storage table."""
+
+    run: RunId | None
+    frontier: str | None
+    base: str | None
+    """The version that the run was planned from."""
+    seen: int
+    """The newest snapshot of the catalog before the run's own: it has no number until it lands."""
+    row_version: str | None
+    """The version that changed a row last; None means the commit that wrote this."""
+    rows: int
+    counts: tuple[int, int, int]
+
+
+def read_cursor(lake: Session, name: TableName) -> Cursor | str:
+    """The row, or what is wrong with it."""
+    import duckdb
+
+    table = ident(lake.alias, name.schema, cursor_name(name.name))
+    listed = ", ".join(ident(column) for column in list(COLUMNS)[:-1])
+    try:
+        found = lake.rows(f"SELECT {listed} FROM {table}")
+    except duckdb.CatalogException:
+        return "the table of its frontier is missing"
+    if len(found) != 1:
+        return f"its frontier has {len(found)} rows instead of one"
+    row = found[0]
+    return Cursor(
+        run=row[0],
+        frontier=row[1],
+        base=row[2],
+        seen=row[3] or 0,
+        row_version=row[4],
+        rows=row[5],
+        counts=(row[6] or 0, row[7] or 0, row[8] or 0),
+    )
+
+
+def read_position(lake: Session, name: TableName) -> Position:
+    """The last published frontier, the version the table is at, and who else wrote to it."""
+    catalog = Catalog(lake)
+    table = catalog.table(name)
+    newest = catalog.newest().id
+    now = current(catalog, table, newest).place
+    cursor = read_cursor(lake, name)
+    if isinstance(cursor, str):
+        return Position(None, now.version, unproven=cursor)
+    if cursor.run is None or cursor.frontier is None:
+        return Position(None, now.version, foreign=_foreign_rows(now.rows, 0))
+    known = own_snapshot(lake, cursor.run)
+    own = cursor.seen + 1 if known is None else known
+    row_version = Version(cursor.row_version or Place(own, cursor.rows).version)
+    foreign, unproven = _others(lake, table, cursor, own, now)
+    return Position(
+        frontier=_parsed(cursor.frontier),
+        version=now.version,
+        row_version=row_version,
+        foreign=foreign,
+        unproven=unproven or _unreadable(cursor.frontier),
+    )
+
+
+def own_snapshot(lake: Session, run_id: RunId) -> int | None:
+    """The snapshot that a run published, while the catalog remembers it."""
+    found: int | None = lake.row(
+        f"SELECT max(snapshot_id) FROM {lake.meta}.ducklake_snapshot_changes"
+        f" WHERE commit_extra_info = {literal(extra_info(run_id))}"
+    )[0]
+    return found
+
+
+def _others(
+    lake: Session, table: Table, cursor: Cursor, own: int, now: Place
+) -> tuple[tuple[str, ...], str | None]:
+    """What others did to the table since the run was planned; or why that cannot be known."""
+    catalog = Catalog(lake)
+    base = own - 1 if cursor.base is None else min(own - 1, Place.of(Version(cursor.base)).snapshot)
+    touches = [s for s in catalog.touches(table, base) if s.id != own]
+    foreign = tuple(_named(s) for s in touches if is_foreign(s.kinds))
+    if catalog.columns(table, now.snapshot) != catalog.columns(table, own):
+        foreign = (*foreign, "its columns were changed")
+    if not foreign:
+        foreign = _foreign_rows(now.rows, cursor.rows)
+    if foreign or not catalog.missing(own, catalog.newest().id):
+        return foreign, None
+    younger = lake.row(f"SELECT count(*) FROM {table.sql(lake)} WHERE snapshot_id > {own}")[0]
+    return (), "snapshots after its last commit were expired" if younger else None
+
+
+def is_foreign(kinds: frozenset[str]) -> bool:
+    """True for what somebody else did to the table and may have changed rows.
+
+    Merging, rewriting and flushing change none. A flush of deletes looks like a delete; whether it
+    was one, the number of rows says.
+    """
+    if not kinds <= KNOWN:
+        return True
+    return bool(kinds & ROW_KINDS) and "inline_flush" not in kinds
+
+
+def _foreign_rows(found: int, wanted: int) -> tuple[str, ...]:
+    return () if found == wanted else (f"it has {found} rows, its last commit left {wanted}",)
+
+
+def _named(snapshot: Snapshot) -> str:
+    done = ", ".join(sorted(snapshot.kinds)) or "change"
+    return f"{done} in snapshot {snapshot.id} by {snapshot.author or 'unknown'}"
+
+
+def _parsed(text: str) -> Frontier | None:
+    try:
+        return Frontier.from_json(text)
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _unreadable(text: str) -> str | None:
+    return None if _parsed(text) else "its frontier cannot be read"

@@ -1,0 +1,155 @@
+"""A DuckLake table that holds a view: made, read and moved by grebe alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlglot import ParseError, exp
+
+from grebe.compiler.program.text import ident, literal
+from grebe.errors import ConflictError, StepFailedError, UnknownTableError
+from grebe.formats.base import Committed, Orphan, Write
+from grebe.formats.ducklake.catalog import Catalog
+from grebe.formats.ducklake.commit import Committer, fence
+from grebe.formats.ducklake.connections import Address, Session, session
+from grebe.formats.ducklake.position import cursor_statements, read_cursor, read_position
+from grebe.formats.ducklake.staging import (
+    is_registered,
+    left_behind,
+    registered,
+    remove_unregistered,
+)
+from grebe.model import Frontier, Position, RunId, Schema, TableName
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_UNSTORED = frozenset(
+    {exp.DType.VARIANT, exp.DType.INTERVAL, exp.DType.TIME, exp.DType.NULL, exp.DType.UNKNOWN}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DuckLakeStorage:
+    """The storage table of one view. ``spark`` runs queries that are to be written."""
+
+    spark: SparkSession | None
+    name: TableName
+    address: Address
+
+    def create(self, schema: Schema, properties: Mapping[str, str]) -> None:
+        """Make the empty table and its frontier's row; an equal existing one is left alone."""
+        with session(self.address, create=True) as lake:
+            if not self._exists(lake):
+                self._create(lake, schema, properties)
+            table = Catalog(lake).table(self.name)
+            stored = Catalog(lake).columns(table, Catalog(lake).newest().id)
+            found = [field.name for field in stored]
+            if found != list(schema.names):
+                raise ConflictError(
+                    f'table "{self.name}" exists with other columns',
+                    detail=f"found {', '.join(found)}",
+                )
+            # Rows in the catalog itself would be read one by one; the views' readers are Spark.
+            lake.rows(
+                f"CALL {ident(lake.alias)}.set_option('data_inlining_row_limit', 0,"
+                f" schema => {literal(self.name.schema)}, table_name => {literal(self.name.name)})"
+            )
+
+    def _create(self, lake: Session, schema: Schema, properties: Mapping[str, str]) -> None:
+        table = ident(lake.alias, self.name.schema, self.name.name)
+        columns = ", ".join(f"{ident(c.name)} {duckdb_type(c.type)}" for c in schema.columns)
+        kept = json.dumps(dict(properties), sort_keys=True)
+        statements = [
+            f"CREATE SCHEMA IF NOT EXISTS {ident(lake.alias, self.name.schema)}",
+            f"CREATE TABLE {table} ({columns})",
+            f"COMMENT ON TABLE {table} IS {literal(kept)}",
+            *cursor_statements(lake, self.name),
+        ]
+        lake.connection.execute("BEGIN")
+        try:
+            for statement in statements:
+                lake.rows(statement)
+            lake.connection.execute("COMMIT")
+        except Exception as error:
+            lake.rollback()
+            if not self._exists(lake):
+                raise StepFailedError(
+                    f'table "{self.name}" cannot be made', detail=str(error), step="create"
+                ) from error
+
+    def _exists(self, lake: Session) -> bool:
+        try:
+            Catalog(lake).table(self.name)
+        except UnknownTableError:
+            return False
+        return True
+
+    def properties(self) -> dict[str, str]:
+        """What the table was made with: the definition of its view."""
+        with session(self.address) as lake:
+            table = Catalog(lake).table(self.name)
+            found = lake.rows(
+                f"SELECT value FROM {lake.meta}.ducklake_tag WHERE object_id = {table.id}"
+                " AND key = 'comment' AND end_snapshot IS NULL"
+            )
+        return dict(json.loads(found[0][0])) if found else {}
+
+    def position(self) -> Position:
+        """The last published frontier and the version it was read at."""
+        with session(self.address) as lake, lake.transaction():
+            return read_position(lake, self.name)
+
+    def commit(self, writes: Sequence[Write], frontier: Frontier, expected: Position) -> Committed:
+        """Move the table once, rows and frontier together, if it is still at ``expected``."""
+        return Committer(self.spark, self.name, self.address).commit(writes, frontier, expected)
+
+    def orphans(self) -> tuple[Orphan, ...]:
+        """The folders of runs that did not finish, running ones included, oldest first."""
+        with session(self.address) as lake:
+            table = Catalog(lake).table(self.name)
+            known = registered(lake, table)
+            last = self._last_run(lake)
+        return tuple(
+            Orphan(run_id, since)
+            for run_id, since in left_behind(table)
+            if run_id != last and not is_registered(known, run_id)
+        )
+
+    def abandon(self, run_id: RunId) -> None:
+        """Remove the run's files that the table does not own, after it can no longer publish."""
+        with session(self.address) as lake:
+            table = Catalog(lake).table(self.name)
+            if run_id not in {run for run, _ in left_behind(table)}:
+                return
+            if not is_registered(registered(lake, table), run_id):
+                fence(lake, self.name)
+            remove_unregistered(registered(lake, table), table, run_id)
+
+    def _last_run(self, lake: Session) -> RunId | None:
+        cursor = read_cursor(lake, self.name)
+        return None if isinstance(cursor, str) else cursor.run
+
+
+def duckdb_type(text: str) -> str:
+    """The DuckDB type of a Spark type.
+
+    >>> duckdb_type("map<string,timestamp_ntz>")
+    'MAP(TEXT, TIMESTAMP)'
+
+    Raises:
+        StepFailedError: DuckLake has no such type.
+    """
+    try:
+        kind = exp.DataType.build(text, dialect="spark")
+    except ParseError:
+        kind = exp.DataType.build("unknown")
+    for part in kind.find_all(exp.DataType):
+        if not isinstance(part.this, exp.DType) or part.this in _UNSTORED:
+            raise StepFailedError(
+                f"a column of type {text} cannot be stored in DuckLake", step="create"
+            )
+    return kind.sql("duckdb")
