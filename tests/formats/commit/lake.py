@@ -194,6 +194,10 @@ class Table:
     def refs(self) -> set[str]:
         return set(self.lake.reader(self.name).read().refs)
 
+    def left_behind(self) -> set[str]:
+        """Refs that should be gone, and those that should be there and are not."""
+        return self.refs() ^ {"main", "grebe_frontier"}
+
     def location(self) -> str:
         """The current metadata file."""
         reader = self.lake.reader(self.name)

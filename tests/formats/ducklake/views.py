@@ -56,6 +56,9 @@ class View:
         found = self.sql("SELECT k, v, n FROM {t}")
         return sorted(found, key=lambda row: [(v is not None, str(v)) for v in row])
 
+    def left_behind(self) -> set[str]:
+        return {orphan.run_id for orphan in self.storage.orphans()}
+
     def upkeep(self) -> None:
         """Everything that maintenance can do."""
         self.lake.run(
@@ -68,3 +71,13 @@ class View:
 def merge(rows: list[list[Any]], **options: Any) -> Merge:
     wanted = {"on": ("k",), "expect_updated": 1, "expect_deleted": 1, **options}
     return Merge(Rows(arrow=arrow(rows, actions=True)), **wanted)
+
+
+@dataclass(slots=True)
+class Views:
+    """Makes storage tables in one lake."""
+
+    lake: Lake
+
+    def create(self) -> View:
+        return View(self.lake).create()

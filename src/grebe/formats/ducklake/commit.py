@@ -212,7 +212,7 @@ class Committer:
             catalog = Catalog(lake)
             table = catalog.table(self.name)
             cursor = read_cursor(lake, self.name)
-            own = own_snapshot(lake, run.id)
+            own = own_snapshot(lake, table, run.id)
             if isinstance(cursor, Cursor) and cursor.run == run.id:
                 place = Place(cursor.seen + 1 if own is None else own, cursor.rows)
                 if cursor.row_version is not None:
@@ -287,7 +287,7 @@ class Committer:
             raise self._conflict(run, f"{moved} rows have the frontier that it was planned from")
         lake.rows(
             f"CALL ducklake_set_commit_message({literal(lake.alias)}, {literal(AUTHOR)},"
-            f" {literal(f'run {run.id}')}, extra_info => {literal(extra_info(run.id))})"
+            f" {literal(f'run {run.id}')}, extra_info => {literal(extra_info(run.id, writer.table))})"
         )
 
     def _made_anew(self, lake: Session, run: Run, problem: str) -> Cursor:

@@ -29,7 +29,13 @@ PATIENCE_SECONDS = 5.0
 
 _EXTENSIONS = {"sqlite": "sqlite_scanner", "postgres": "postgres_scanner"}
 _PREFIX = re.compile(r"^(?:ducklake:)?(?:(sqlite|postgres):)?(.*)$", re.DOTALL)
-_SETTINGS = ("SET TimeZone = 'UTC'", "SET python_enable_replacements = false")
+_SETTINGS = (
+    "SET TimeZone = 'UTC'",
+    "SET python_enable_replacements = false",
+    # A commit that lost is planned again by its run; DuckLake's own patience is eleven seconds.
+    "SET ducklake_max_retry_count = 3",
+    "SET ducklake_retry_wait_ms = 10",
+)
 
 
 @dataclass(frozen=True, slots=True)

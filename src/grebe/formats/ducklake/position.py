@@ -39,9 +39,9 @@ def cursor_name(name: str) -> str:
     return f"{name}__frontier"
 
 
-def extra_info(run_id: RunId) -> str:
-    """What a run's commit carries."""
-    return json.dumps({"grebe.run": run_id})
+def extra_info(run_id: RunId, table: Table) -> str:
+    """What a run's commit carries: the snapshots of a catalog are those of all its tables."""
+    return json.dumps({"grebe.run": run_id, "grebe.table": table.id})
 
 
 def cursor_statements(lake: Session, name: TableName) -> list[str]:
@@ -106,7 +106,7 @@ def read_position(lake: Session, name: TableName) -> Position:
         return Position(None, now.version, unproven=cursor)
     if cursor.run is None or cursor.frontier is None:
         return Position(None, now.version, foreign=_foreign_rows(now.rows, 0))
-    known = own_snapshot(lake, cursor.run)
+    known = own_snapshot(lake, table, cursor.run)
     own = cursor.seen + 1 if known is None else known
     row_version = Version(cursor.row_version or Place(own, cursor.rows).version)
     foreign, unproven = _others(lake, table, cursor, own, now)
@@ -119,11 +119,11 @@ def read_position(lake: Session, name: TableName) -> Position:
     )
 
 
-def own_snapshot(lake: Session, run_id: RunId) -> int | None:
-    """The snapshot that a run published, while the catalog remembers it."""
+def own_snapshot(lake: Session, table: Table, run_id: RunId) -> int | None:
+    """The snapshot that a run published to the table, while the catalog remembers it."""
     found: int | None = lake.row(
         f"SELECT max(snapshot_id) FROM {lake.meta}.ducklake_snapshot_changes"
-        f" WHERE commit_extra_info = {literal(extra_info(run_id))}"
+        f" WHERE commit_extra_info = {literal(extra_info(run_id, table))}"
     )[0]
     return found
 
