@@ -41,9 +41,17 @@ if TYPE_CHECKING:
 
 STATE_LAYOUT = 1
 ENGINE_VERSION = "0.1"
-SMALL: Final = {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "2"}
+_CONSTRAINTS: Final = "spark.sql.constraintPropagation.enabled"
+"""What Spark infers from filters grows exponentially with the columns that a plan renames, until
+memory is gone; the rules put their own filters where they matter."""
+SMALL: Final = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "2",
+    _CONSTRAINTS: "false",
+}
 """For small deltas planning and scheduling are all that counts."""
-LARGE: Final = {"spark.sql.adaptive.enabled": "true"}
+LARGE: Final = {"spark.sql.adaptive.enabled": "true", _CONSTRAINTS: "false"}
+FULL: Final = {"spark.sql.adaptive.enabled": "true", _CONSTRAINTS: "true"}
 NOWHERE: Final = Position(None, None)
 """The position of a view without a storage table."""
 
@@ -115,7 +123,7 @@ class Refresh:
         frontier = self._frontier()
         execution = self._execution()
         spark = self.session()
-        _tune(spark, LARGE)
+        _tune(spark, FULL)
         storage = self.tables.storage(self.view.storage_name, spark)
         writes = execution.run(self.view.plan.full)
         is_first = position.frontier is None
