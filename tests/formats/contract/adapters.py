@@ -241,6 +241,9 @@ ADAPTERS: dict[str, Callable[[SparkSession], Adapter]] = {
     "delta-rows": delta("delta-rows", enableRowTracking="true", enableDeletionVectors="true"),
     "delta-mapped": delta("delta-mapped", **MAPPED, enableChangeDataFeed="true"),
     "delta-mapped-dv": delta("delta-mapped-dv", **MAPPED, enableDeletionVectors="true"),
+    "delta-full": delta(
+        "delta-full", **MAPPED, enableDeletionVectors="true", enableChangeDataFeed="true"
+    ),
     "memory": lambda spark: MemoryAdapter(IcebergAdapter(spark, "", 2, "copy-on-write")),
     **{
         f"ducklake-{metadata}": ducklake(f"ducklake-{metadata}", metadata)
@@ -250,9 +253,11 @@ ADAPTERS: dict[str, Callable[[SparkSession], Adapter]] = {
 
 LONG = (
     "delta-cow",
+    "delta-cdf",
     "delta-dv",
     "delta-rows",
     "delta-mapped",
+    "delta-mapped-dv",
     "ducklake-sqlite",
     "ducklake-postgres",
 )

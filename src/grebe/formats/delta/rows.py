@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -55,17 +55,6 @@ def read_weighted(files: Files, plan: Plan, want: Wanted) -> _Read:
     read += [_feed_file(files, feed, want) for feed in plan.feeds]
     whole = pa.concat_tables([t for t, _ in read]) if read else want.shape.empty_table()
     return whole, sum(size for _, size in read)
-
-
-def read_live(files: Files, live: Sequence[DataFile], plan: Plan, want: Wanted) -> pa.Table:
-    """All rows of some files that are not deleted; their weights are all 1."""
-    weights = {entry.file.key: entry for entry in plan.touched}
-    return pa.concat_tables(
-        [
-            want.shape.empty_table(),
-            *(_data_file(files, weights[f.key], want)[0] for f in live if f.key in weights),
-        ]
-    )
 
 
 def feed_rows(files: Files, plan: Plan) -> list[int]:
