@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from grebe.errors import HistoryExpiredError, SourceError, UnknownTableError
@@ -145,22 +145,31 @@ class Log:
 
     def commit(self, version: int) -> Commit:
         """One commit."""
-        found = self.listing(version).commits.get(version)
-        if found is None:
-            raise expired(self.root, version)
-        if found not in self._commits:
-            path = f"{self.root}/{FOLDER}/{found[0]}"
-            (content,) = self.files.read([path])
-            self._commits[found] = Commit(self.root, version, path, content)
-        self._commits.move_to_end(found)
+        (commit,) = self._load([version])
+        return commit
+
+    def commits(self, after: int, upto: int) -> list[Commit]:
+        """The commits of a window, oldest first."""
+        return self._load(range(after + 1, upto + 1))
+
+    def _load(self, versions: Sequence[int]) -> list[Commit]:
+        """Some commits; those that are not known yet are read together."""
+        listed = self.listing(*versions).commits
+        for version in versions:
+            if version not in listed:
+                raise expired(self.root, version)
+        missing = [version for version in versions if listed[version] not in self._commits]
+        paths = [f"{self.root}/{FOLDER}/{listed[version][0]}" for version in missing]
+        found = {listed[version]: self._commits.get(listed[version]) for version in versions}
+        for version, path, content in zip(missing, paths, self.files.read(paths), strict=True):
+            found[listed[version]] = Commit(self.root, version, path, content)
+        for key, commit in found.items():
+            if commit is not None:
+                self._commits[key] = commit
+                self._commits.move_to_end(key)
         while len(self._commits) > KEPT_COMMITS:
             self._commits.popitem(last=False)
-        return self._commits[found]
-
-    def commits(self, after: int, upto: int) -> Iterator[Commit]:
-        """The commits of a window, oldest first."""
-        for version in range(after + 1, upto + 1):
-            yield self.commit(version)
+        return [commit for commit in found.values() if commit is not None]
 
     def described(self, version: int) -> tuple[Metadata, Protocol]:
         """Metadata and features at a version, without its files."""
@@ -170,6 +179,9 @@ class Log:
         if version in self._states:
             state = self._states[version]
             return state.metadata, state.protocol
+        if not self.files.on_driver:  # each read is a job: one for all
+            first = max((n for n in listing.checkpoints if n <= version), default=-1) + 1
+            self._load([n for n in range(first, version + 1) if n in listing.commits])
         for number in range(version, -1, -1):
             # A commit says at least as much as a checkpoint of the same version.
             if number in listing.commits and number not in listing.checkpoints:
