@@ -257,7 +257,7 @@ LONG = (
     "delta-dv",
     "delta-rows",
     "delta-mapped",
-    "delta-mapped-dv",
+    "delta-full",
     "ducklake-sqlite",
     "ducklake-postgres",
 )
