@@ -13,7 +13,7 @@ from grebe.api.written import Written
 from grebe.engine.graph import levels, with_parents
 from grebe.engine.result import RefreshResult
 from grebe.errors import GrebeError, LeaseHeldError
-from grebe.model import Outcome, Policy, Reason, RunId
+from grebe.model import Outcome, Policy, Reason, RunId, TableName
 from grebe.registry.records import Counts, RunRecord, ViewRecord
 from grebe.registry.turn import Turn
 
@@ -179,6 +179,7 @@ def record_of(view: Written, compiled: Compiled) -> ViewRecord:
         tags=view.tags,
         explanation=json.dumps(explain(compiled.plan).to_dict()),
         storage=compiled.storage_name,
+        before=_before(view, compiled),
         query=view.query,
         settings=compiled.definition.settings,
     )
@@ -193,6 +194,13 @@ def record_of(view: Written, compiled: Compiled) -> ViewRecord:
         storage=str(compiled.storage_name),
         compiled=facts.to_json(),
     )
+
+
+def _before(view: Written, compiled: Compiled) -> TableName | None:
+    if view.facts is None:
+        return None
+    same = view.facts.storage == compiled.storage_name
+    return view.facts.before if same else view.facts.storage
 
 
 def failure(view: Written, run_id: RunId, error: GrebeError, seconds: float = 0.0) -> RefreshResult:

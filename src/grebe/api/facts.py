@@ -34,6 +34,8 @@ class Facts:
     explanation: str = ""
     """JSON of the explanation, so that explain needs no Spark either."""
     storage: TableName | None = None
+    before: TableName | None = None
+    """The storage table of the definition before, which may still be what readers see."""
     query: str = ""
     """The query as it was compiled: what a declarative definition meant then."""
     settings: tuple[tuple[str, str], ...] = ()
@@ -68,6 +70,7 @@ def _read(document: dict[str, Any]) -> Facts:
         tags=tuple(document["tags"]),
         explanation=document["explanation"],
         storage=TableName(**storage) if storage else None,
+        before=TableName(**document["before"]) if document["before"] else None,
         query=document["query"],
         settings=tuple((key, value) for key, value in document["settings"]),
     )

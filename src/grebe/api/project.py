@@ -131,10 +131,11 @@ class Project:
 
     def _records(self) -> list[ViewRecord]:
         """What the registry knows; a project that never ran has none, and looking makes none."""
+        return self.registry.views() if self._has_registry() else []
+
+    def _has_registry(self) -> bool:
         url = self.settings.registry_url
-        if url.startswith("sqlite:///") and not Path(url.removeprefix("sqlite:///")).exists():
-            return []
-        return self.registry.views()
+        return not url.startswith("sqlite:///") or Path(url.removeprefix("sqlite:///")).exists()
 
     def columns(self) -> Lookup:
         """The columns of tables and views, for definitions that name none."""
@@ -263,7 +264,7 @@ class Project:
         )
 
     def _latest(self) -> dict[str, RunRecord]:
-        return self.registry.latest() if self._records() else {}
+        return self.registry.latest() if self._has_registry() else {}
 
     def _status(self, view: Written, stand: Standing, last: RunRecord | None) -> Status:
         broken = view.error is not None
@@ -284,7 +285,7 @@ class Project:
 
     def history(self, selection: str | None = None, *, limit: int | None = 50) -> Runs:
         """Runs of the chosen views, newest first."""
-        if not self._records():
+        if not self._has_registry():
             return Runs()
         if selection is None:
             return Runs(self.registry.runs(limit=limit))

@@ -124,13 +124,16 @@ def _standing(view: Written, look: Look) -> Standing:
     facts = view.facts
     if facts is None or facts.storage is None:
         return Standing(State.NEVER_REFRESHED)
+    changed = Reason("definition-changed", "the definition is another one than the rows show")
     position = look.position(facts.storage)
     if position is None or position.frontier is None:
+        old = look.position(facts.before) if facts.before else None
+        if old is not None and old.frontier is not None:
+            return Standing(State.INVALID, (changed,), position=old)
         return Standing(State.NEVER_REFRESHED, position=position)
     recorded = view.record.fingerprint if view.record else None
     if view.has_changed or position.frontier.fingerprint != recorded:
-        reason = Reason("definition-changed", "the definition is another one than the rows show")
-        return Standing(State.INVALID, (reason,), position=position)
+        return Standing(State.INVALID, (changed,), position=position)
     if position.foreign:
         reason = Reason("foreign-write", f"somebody else wrote: {', '.join(position.foreign)}")
         return Standing(State.STALE, (reason,), position=position)
