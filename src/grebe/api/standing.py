@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from grebe.api.facts import Facts
 from grebe.api.written import Written
 from grebe.errors import GrebeError
-from grebe.formats.base import Head
+from grebe.formats.base import Head, WindowStats
 from grebe.model import Position, Reason, SourcePoint, State, TableName, Window
 
 if TYPE_CHECKING:
@@ -29,7 +29,8 @@ class Moved:
 
     source: TableName
     window: Window
-    committed_at: datetime | None
+    since: datetime | None
+    """When the first change that the view does not show was committed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +80,9 @@ class Look:
             self._positions[name] = self.tables.position(name, self.session)
         return self._positions[name]
 
-    def moved_rows(self, name: TableName, window: Window) -> bool:
-        """False when the window holds nothing but maintenance."""
-        return not self.tables.source(name, self.session).window_stats(window).only_maintenance
+    def stats(self, name: TableName, window: Window) -> WindowStats:
+        """What metadata says of a window."""
+        return self.tables.source(name, self.session).window_stats(window)
 
 
 def standings(views: Mapping[str, Written], look: Look) -> dict[str, Standing]:
@@ -157,7 +158,7 @@ def _against_sources(facts: Facts, position: Position, look: Look) -> Standing:
             moved.append(found)
     if not moved and not reasons:
         return Standing(State.FRESH, position=position)
-    dated = [item.committed_at for item in moved if item.committed_at]
+    dated = [item.since for item in moved if item.since]
     since = min(dated) if dated else None
     named = ", ".join(str(item.source) for item in moved)
     if named:
@@ -171,9 +172,10 @@ def _against(
     if point is None or point.identity != head.identity:
         return Reason("source-replaced", f'table "{name}" is another one than before')
     window = Window(point.version, head.version)
-    if window.is_empty or _is_settled(name, point, look) or not look.moved_rows(name, window):
+    if window.is_empty or _is_settled(name, point, look):
         return None
-    return Moved(name, window, head.committed_at)
+    stats = look.stats(name, window)
+    return None if stats.only_maintenance else Moved(name, window, stats.since or head.committed_at)
 
 
 def _is_settled(name: TableName, point: SourcePoint, look: Look) -> bool:

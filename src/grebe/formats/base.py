@@ -101,6 +101,8 @@ class WindowStats:
     bytes: int
     only_maintenance: bool
     """Nothing but compaction, manifest rewrites and the like: no row changed."""
+    since: datetime | None = None
+    """When the first commit of the window that is not maintenance was made, if metadata says."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -130,7 +131,15 @@ class IcebergSource:
             files_removed=len(old - new),
             bytes=plan.bytes if plan else sum(file.size for file in moved),
             only_maintenance=self._only_maintenance(table, after, upto, plan),
+            since=self._since(table, after, upto),
         )
+
+    @staticmethod
+    def _since(table: TableMetadata, after: Place, upto: Place) -> datetime | None:
+        """When the first change of a window was committed, where the history leads through it."""
+        chain = table.chain(after.snapshot_id, upto.snapshot_id) or ()
+        changes = [snapshot for snapshot in chain if snapshot.operation != "replace"]
+        return min(changes, key=lambda item: item.sequence).committed_at if changes else None
 
     @staticmethod
     def _only_maintenance(
