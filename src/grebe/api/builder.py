@@ -190,7 +190,7 @@ def record_of(view: Written, compiled: Compiled) -> ViewRecord:
         lag=view.lag,
         schedule=view.schedule,
         properties=view.statement.properties,
-        fingerprint=compiled.plan.fingerprint,
+        fingerprint=compiled.properties()["grebe.fingerprint"],
         storage=str(compiled.storage_name),
         compiled=facts.to_json(),
     )
