@@ -10,6 +10,14 @@ import resource
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from grebe.api import Project
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 ENVIRONMENT = {
     **{key: value for key, value in os.environ.items() if not key.startswith(("SPARK", "GREBE_G"))},
@@ -44,3 +52,36 @@ def test_a_new_project_is_looked_at_without_java(tmp_path: Path) -> None:
     for arguments in (["init"], ["status"], ["dag"], ["history"], ["retention"]):
         done, _ = cold(tmp_path, *arguments)
         assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.spark
+def test_ten_views_are_seen_to_be_fresh_without_java(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "views" / "s").mkdir(parents=True)
+    for number in range(10):
+        source = "s.t" if number < 8 else f"s.v{number - 8}"
+        (tmp_path / "views" / "s" / f"v{number}.sql").write_text(
+            f"SELECT id, x FROM {source} WHERE id <> {number}"
+        )
+    with Project.open(tmp_path, spark=spark) as project:
+        project.sql("CREATE NAMESPACE lake.s").collect()
+        project.sql("CREATE TABLE lake.s.t (id INT, x INT) USING iceberg").collect()
+        project.sql("INSERT INTO lake.s.t VALUES (1, 10), (2, 20), (77, 30)").collect()
+        assert not project.refresh().failed
+    for arguments, sign in (
+        (["status"], "fresh"),
+        (["refresh"], "no_op"),
+        (["explain", "s.v9"], "incremental"),
+        (["dag"], "[fresh]"),
+        (["history"], "first-refresh"),
+        (["retention"], "expire_snapshots"),
+    ):
+        done, seconds = cold(tmp_path, *arguments)
+        assert done.returncode == 0, done.stderr
+        assert sign in done.stdout
+        assert seconds < 2.0, (arguments, seconds)
+    with Project.open(tmp_path, spark=spark) as project:
+        project.sql("INSERT INTO lake.s.t VALUES (3, 30)").collect()
+    done, _ = cold(tmp_path, "refresh")
+    assert done.returncode in (1, 2)
+    assert "hint:" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -105,7 +105,12 @@ class Builder:
             for name, holder in turn.held.items():
                 results.setdefault(name, failure(views[name], run_id, _busy(name, holder)))
             able = [name for name in done if not _blocked(name, parents, results)]
-            self._run(able, run_id, policy, jobs, results)
+            try:
+                self._run(able, run_id, policy, jobs, results)
+            except GrebeError as error:
+                # A source that cannot be opened stops the whole run before it begins.
+                stopped = [name for name in able if name not in results]
+                results |= {name: failure(views[name], run_id, error) for name in stopped}
             for name in wanted:
                 if name not in results:
                     results[name] = skipped(views[name], run_id, parents[name], results)

@@ -9,12 +9,18 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from grebe.api.upkeep import Vacuumed, bound_of, expire_statement, storages_of
+from grebe.api.upkeep import (
+    Vacuumed,
+    bound_of,
+    expire_statement,
+    points_by_source,
+    storages_of,
+)
 from grebe.api.written import Written, digest_of, name_in, read_text
 from grebe.config import TableFormat
 from grebe.engine.graph import descendants, levels
 from grebe.errors import ConfigError, DefinitionError, LeaseHeldError, StepFailedError
-from grebe.model import Policy, TableName
+from grebe.model import Policy, TableName, Version
 from grebe.registry.records import ViewRecord
 
 if TYPE_CHECKING:
@@ -314,14 +320,29 @@ def vacuum(project: Project, view: Written, retention: str, *, force: bool) -> V
         )
     wanted = datetime.now(UTC) - length
     storage = view.facts.storage
-    until, holding = bound_of(storage, project.written(), project.look(), wanted, force=force)
     catalog = project.settings.catalog(storage.catalog)
-    statement = expire_statement(catalog, storage, until)
-    if catalog.format is not TableFormat.ICEBERG or statement is None:
+    if catalog.format is not TableFormat.ICEBERG:
         raise ConfigError(f'tables of format "{catalog.format}" cannot be vacuumed by grebe yet')
-    with _leased(project, [view.key]):
-        run(project.spark, statement)
+    readers = points_by_source(project.written(), project.look()).get(storage, {})
+    until, holding = bound_of(
+        {} if force else readers, wanted, lambda version: _moment_of(project, storage, version)
+    )
+    statement = expire_statement(catalog, storage, until)
+    if statement is not None:
+        with _leased(project, [view.key]):
+            run(project.spark, statement)
     return Vacuumed(view.name, until, holding)
+
+
+def _moment_of(project: Project, storage: TableName, version: Version) -> datetime | None:
+    """When a version of a storage table was committed; None when it is gone."""
+    rows = project.spark.sql(
+        f"SELECT unix_micros(committed_at) FROM {storage.quoted()}.snapshots"
+        f" WHERE CAST(snapshot_id AS STRING) = {_text(version)}"
+    ).collect()
+    if not rows:
+        return None
+    return datetime.fromtimestamp(0, UTC) + timedelta(microseconds=rows[0][0])
 
 
 def _is_spark_table(project: Project, view: Written) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,6 +15,9 @@ from grebe.api.written import Written
 from grebe.config import Catalog, TableFormat
 from grebe.errors import GrebeError
 from grebe.model import SourcePoint, TableName, Version
+
+NEVER = datetime.min.replace(tzinfo=UTC)
+"""Before every version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +137,7 @@ def retention(
 
 def expire_statement(catalog: Catalog, name: TableName, bound: datetime | None) -> str | None:
     """The statement that removes every version older than a moment, and keeps that one."""
-    if bound is None:
+    if bound is None or bound == NEVER:
         return None
     moment = bound.astimezone(UTC)
     match catalog.format:
@@ -154,21 +157,20 @@ def expire_statement(catalog: Catalog, name: TableName, bound: datetime | None) 
 
 
 def bound_of(
-    storage: TableName,
-    views: Mapping[str, Written],
-    look: Look,
+    points: Mapping[str, SourcePoint],
     wanted: datetime,
-    *,
-    force: bool,
+    moment_of: Callable[[Version], datetime | None],
 ) -> tuple[datetime, tuple[str, ...]]:
-    """Up to when versions of a view may go, and which views held that back."""
-    points = points_by_source(views, look).get(storage, {})
-    if force or not points:
-        return wanted, ()
-    holding = {key: point for key, point in points.items() if _time(point) < wanted}
-    if not holding:
-        return wanted, ()
-    return min(_time(point) for point in holding.values()), tuple(sorted(holding))
+    """Up to when versions of a view may go, and which of its readers held that back.
+
+    A reader's version whose time nobody knows may be the oldest: then nothing may go.
+    """
+    moments = {
+        key: point.committed_at or moment_of(point.version) or NEVER
+        for key, point in points.items()
+    }
+    holding = {key: moment for key, moment in moments.items() if moment < wanted}
+    return min([wanted, *holding.values()]), tuple(sorted(holding))
 
 
 def storages_of(name: TableName, tables: Sequence[str]) -> list[TableName]:
@@ -179,7 +181,7 @@ def storages_of(name: TableName, tables: Sequence[str]) -> list[TableName]:
 
 def _time(point: SourcePoint) -> datetime:
     # Without a time nothing may be assumed to be newer.
-    return point.committed_at or datetime.min.replace(tzinfo=UTC)
+    return point.committed_at or NEVER
 
 
 def _plain(name: TableName) -> str:

@@ -35,7 +35,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return FAILED
     except BrokenPipeError:
         return FAILED
+    except Exception as error:
+        if "-v" in given or "--verbose" in given:
+            raise
+        tell(_unexpected(error), as_json=_wants_json(given))
+        return FAILED
     return code if isinstance(code, int) else OK
+
+
+def _unexpected(error: Exception) -> GrebeError:
+    """What nobody foresaw, e.g. a Spark that does not start, without its pages of stack."""
+    first = str(error).strip().split("\n", maxsplit=1)[0]
+    return GrebeError(
+        f"{type(error).__name__}: {first}",
+        hint="`grebe doctor` looks for the cause; `grebe -v …` shows where it happened",
+        code="unexpected",
+    )
 
 
 def tell(error: GrebeError, *, as_json: bool) -> None:
