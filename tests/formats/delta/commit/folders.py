@@ -65,6 +65,10 @@ class StorageFolder:
     def table(self) -> DeltaTable:
         return DeltaTable(str(self.path))
 
+    def left_behind(self) -> set[str]:
+        """What unfinished runs left: nothing that anybody could see."""
+        return {orphan.run_id for orphan in self.storage.orphans()}
+
     def rows(self) -> list[Row]:
         """All rows, sorted, NULLs first."""
         found = [tuple(row.values()) for row in self.table.to_pyarrow_table().to_pylist()]

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import random
-from dataclasses import dataclass, field
-from typing import Any
-
 import pytest
 from deltalake import write_deltalake
 
 from evidence import LongRun
+from formats.commit.arena import Arena
 from formats.commit.client import Client, arrow
-from formats.commit.lake import Barrier, Row, readable
+from formats.commit.lake import Barrier, Row
 from formats.delta.commit.conftest import Clients
 from formats.delta.commit.folders import Folders, StorageFolder
 from grebe.formats.delta.commit import REAPPLIES
@@ -22,98 +19,6 @@ PLACES = {
     "after the check": "delta.checked",
     "before the commit": "delta.commit.request",
 }
-KINDS = ("first build", "append", "merge", "overwrite", "frontier")
-RACES_PER_TABLE = 25
-
-
-@dataclass(slots=True)
-class Arena:
-    """Two long-lived writers and the table they fight for, with the rows it must hold."""
-
-    folders: Folders
-    writers: tuple[Client, Client]
-    barrier: Barrier
-    table: StorageFolder
-    rows: list[Row] = field(default_factory=list)
-    races: int = 0
-
-    def race(self, place: str, seed: int) -> str:
-        """Which kind of commit was raced; raises when there is not exactly one winner."""
-        chance = random.Random(seed)
-        kind = KINDS[seed % len(KINDS)]
-        if kind == "first build" or self.races >= RACES_PER_TABLE:
-            self.table, self.rows, self.races = self.folders.create(), [], 0
-        self.races += 1
-        if kind != "first build" and not self.rows:
-            self._build(seed)
-        answers = self._run(place, kind, seed, together=chance.random() < 0.5, chance=chance)
-        self._check(kind, seed, answers)
-        return kind
-
-    def _build(self, seed: int) -> None:
-        first = self.writers[0]
-        first.ask("position", self.table.name)
-        rows = [[0, "base", 0]]
-        done = first.ask("commit", self.table.name, run=f"b{seed}", kind="append", rows=rows)
-        assert "version" in done, done
-        self.rows = [(0, "base", 0)]
-
-    def _run(
-        self, place: str, kind: str, seed: int, *, together: bool, chance: random.Random
-    ) -> list[dict[str, Any]]:
-        for writer in self.writers:
-            writer.ask("position", self.table.name)
-        for number, writer in enumerate(self.writers):
-            writer.send(
-                "commit",
-                self.table.name,
-                run=f"s{seed}w{number}",
-                failpoints=self.barrier.at(place),
-                **self._command(kind, seed, number),
-            )
-        waiting = [self.barrier.arrive(), self.barrier.arrive()]
-        if together:
-            self.barrier.release(*waiting)
-            return [writer.answer() for writer in self.writers]
-        chance.shuffle(waiting)
-        self.barrier.release(waiting[0])
-        [stream] = readable([writer.process.stdout for writer in self.writers], 120)
-        first = 0 if stream is self.writers[0].process.stdout else 1
-        answers = {first: self.writers[first].answer()}
-        self.barrier.release(waiting[1])
-        answers[1 - first] = self.writers[1 - first].answer()
-        return [answers[0], answers[1]]
-
-    def _command(self, kind: str, seed: int, number: int) -> dict[str, Any]:
-        mine = [seed * 2 + number + 1, f"w{number}", seed]
-        match kind:
-            case "first build" | "append":
-                return {"kind": "append", "rows": [mine]}
-            case "merge":
-                update = [self.rows[0][0], f"w{number}", seed, "update"]
-                return {"kind": kind, "rows": [update, [*mine, "insert"]]}
-            case "overwrite":
-                return {"kind": "overwrite", "rows": [mine]}
-            case _:
-                return {"kind": "frontier"}
-
-    def _check(self, kind: str, seed: int, answers: list[dict[str, Any]]) -> None:
-        outcomes = sorted(answer.get("error", "won") for answer in answers)
-        assert outcomes == ["ConflictError", "won"], (kind, seed, answers)
-        winner = next(number for number in (0, 1) if "version" in answers[number])
-        mine: Row = (seed * 2 + winner + 1, f"w{winner}", seed)
-        match kind:
-            case "first build" | "append":
-                self.rows = [*self.rows, mine]
-            case "merge":
-                self.rows = [(self.rows[0][0], f"w{winner}", seed), *self.rows[1:], mine]
-            case "overwrite":
-                self.rows = [mine]
-        found = self.table.storage.position()
-        assert found.frontier is not None
-        assert found.frontier.run_id == f"s{seed}w{winner}"
-        assert (found.version, found.foreign) == (answers[winner]["version"], ())
-        assert self.table.rows() == sorted(self.rows, key=lambda row: str(row[0]))
 
 
 @pytest.fixture
