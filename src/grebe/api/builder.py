@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from grebe.api.facts import Facts, SourceFacts
+from grebe.api.facts import Facts, SourceFacts, text_digest
 from grebe.api.written import Written
 from grebe.engine.graph import levels, with_parents
 from grebe.engine.result import RefreshResult
@@ -172,6 +172,7 @@ def record_of(view: Written, compiled: Compiled) -> ViewRecord:
 
     facts = Facts(
         key=view.digest,
+        text=text_digest(view.text),
         file=view.file,
         parents=compiled.parents,
         sources=tuple(

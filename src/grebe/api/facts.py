@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
+from hashlib import blake2b
 from typing import Any
 
 from grebe.model import TableName
@@ -23,6 +24,8 @@ class Facts:
 
     key: str
     """A digest of the normalised text: another one means another definition."""
+    text: str
+    """A digest of the very text that was compiled."""
     file: str | None = None
     parents: tuple[str, ...] = ()
     sources: tuple[SourceFacts, ...] = ()
@@ -54,10 +57,16 @@ class Facts:
             return None
 
 
+def text_digest(text: str) -> str:
+    """A digest of a text as it is written."""
+    return blake2b(text.encode(errors="surrogatepass"), digest_size=16).hexdigest()
+
+
 def _read(document: dict[str, Any]) -> Facts:
     storage = document["storage"]
     return Facts(
         key=document["key"],
+        text=document["text"],
         file=document["file"],
         parents=tuple(document["parents"]),
         sources=tuple(

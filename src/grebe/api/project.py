@@ -330,7 +330,7 @@ class Project:
             known = changes.unsaved(self, what)
         if known.error:
             raise known.error
-        if known.is_as_recorded and known.facts:
+        if known.is_as_compiled and known.facts:
             document = json.loads(known.facts.explanation)
         else:
             document = self._explained(known, views)

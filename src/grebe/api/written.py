@@ -13,7 +13,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from grebe.api.facts import Facts
+from grebe.api.facts import Facts, text_digest
 from grebe.config import Settings
 from grebe.errors import ConfigError, DefinitionError, GrebeError
 from grebe.model import Policy, TableName
@@ -55,6 +55,11 @@ class Written:
         return Facts.from_json(self.record.compiled) if self.record else None
 
     @property
+    def is_as_compiled(self) -> bool:
+        """True when what is remembered was found out of this very text."""
+        return self.facts is not None and self.facts.text == text_digest(self.text)
+
+    @property
     def is_as_recorded(self) -> bool:
         """True when the text is the one that the record was made of."""
         return self.record is not None and self.record.definition == self.text
@@ -67,14 +72,14 @@ class Written:
     @property
     def query(self) -> str:
         """The query; of a declarative definition that did not change, the one it meant before."""
-        if self.is_as_recorded and self.facts and self.facts.query:
+        if self.is_as_compiled and self.facts and self.facts.query:
             return self.facts.query
         return self.statement.query
 
     @cached_property
     def digest(self) -> str:
         """A digest of what the definition says; spaces, case and comments do not count."""
-        if self.is_as_recorded and self.facts:
+        if self.is_as_compiled and self.facts:
             return self.facts.key
         return digest_of(self.statement)
 
@@ -105,11 +110,11 @@ class Written:
     @property
     def tags(self) -> tuple[str, ...]:
         """Words to select it by."""
-        return self.facts.tags if self.is_as_recorded and self.facts else self.statement.tags
+        return self.facts.tags if self.is_as_compiled and self.facts else self.statement.tags
 
     def parents_among(self, names: Mapping[str, Any]) -> tuple[str, ...]:
         """The views that it reads, of those that there are."""
-        if self.is_as_recorded and self.facts:
+        if self.is_as_compiled and self.facts:
             return tuple(name for name in self.facts.parents if name in names)
         return tuple(name for name in self.tables if name in names)
 

@@ -1,0 +1,157 @@
+"""Reference pages that are written from the code, so that they cannot be out of date."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from pathlib import Path
+
+import grebe.errors
+from grebe.errors import GrebeError
+
+TESTS = Path(__file__).resolve().parents[1]
+PAGES = TESTS.parent / "docs" / "reference"
+_NUMBER = re.compile(r"F(\d{3})(?:_to_F(\d{3}))?")
+
+WANTED = (
+    "F051", "F071", *(f"F{n}" for n in range(105, 111)), *(f"F{n}" for n in range(191, 201)),
+    "F202", *(f"F{n}" for n in range(208, 223)), "F236", "F251", *(f"F{n}" for n in range(261, 276)),
+)  # fmt: skip
+ELSEWHERE = {
+    "F071": ["cli/test_transcript.py::test_explain_answers_for_sql_that_is_nowhere_yet"],
+    "F106": ["formats/commit/test_commit.py"],
+    "F108": ["compiler/test_reasons.py"],
+    "F109": ["engine/test_refresh.py::test_a_window_without_net_change_moves_the_frontier_alone"],
+    "F110": ["definitions/test_statement.py::test_every_clause_is_read"],
+    "F200": ["definitions/test_declared.py::test_F202_refresh_options_become_settings_of_the_view"],
+    "F211": ["engine/test_refresh.py::test_a_graph_of_views_follows_mixed_changes"],
+    "F212": ["engine/test_refresh.py::test_compaction_changes_nothing"],
+    "F213": ["engine/test_refresh.py::test_a_source_created_anew_is_not_taken_for_the_old_one"],
+    "F214": ["formats/commit/test_crash.py"],
+    "F215": ["formats/commit/test_crash.py"],
+    "F251": [
+        "engine/test_refresh.py::test_a_failed_view_holds_back_its_children_only",
+        "engine/test_refresh.py::test_views_in_a_circle_are_refused",
+    ],
+    "F261": ["engine/test_refresh.py::test_a_graph_of_views_follows_mixed_changes"],
+    "F262": ["formats/commit/test_crash.py"],
+    "F263": ["formats/commit/test_crash.py"],
+    "F264": ["formats/commit/test_races.py"],
+    "F265": ["engine/test_refresh.py::test_compaction_changes_nothing"],
+    "F266": ["formats/iceberg/test_lives.py"],
+    "F267": ["cli/test_transcript.py::test_from_an_empty_folder_to_a_broken_view_and_back"],
+    "F269": ["cli/test_project.py::test_F051_four_policies_on_what_can_and_what_cannot_be_incremental"],
+    "F271": ["compiler/test_laws_generated.py"],
+    "F272": ["formats/test_identity.py"],
+    "F274": ["compiler/test_reasons.py"],
+}  # fmt: skip
+"""Features that tests without their number show."""
+
+
+def shown() -> dict[str, list[str]]:
+    """Tests by the number of the feature that they show."""
+    found: dict[str, list[str]] = {number: [] for number in WANTED}
+    folders = ("api", "cli", "definitions", "registry")
+    files = [file for folder in folders for file in sorted((TESTS / folder).glob("test_*.py"))]
+    for file in files:
+        for name in _tests_in(file):
+            for number in _numbers(name):
+                found.setdefault(number, []).append(f"{file.parent.name}/{file.name}::{name}")
+    for number, tests in ELSEWHERE.items():
+        found[number] += [test for test in tests if test not in found[number]]
+    return dict(sorted(found.items()))
+
+
+def _tests_in(file: Path) -> list[str]:
+    nodes = ast.parse(file.read_text(encoding="utf-8")).body
+    functions = [node.name for node in nodes if isinstance(node, ast.FunctionDef)]
+    return [name for name in functions if name.startswith("test_")]
+
+
+def _numbers(name: str) -> list[str]:
+    found = []
+    for first, last in _NUMBER.findall(name):
+        found += [f"F{n:03}" for n in range(int(first), int(last or first) + 1)]
+    return found
+
+
+def features_page() -> str:
+    """Which test shows which feature."""
+    lines = [
+        "# Features and the tests that show them",
+        "",
+        "Written by `GREBE_GOLDEN=write pytest tests/api/test_pages.py` from the names of the tests.",
+        "The features of `compile_ivm` are in [DuckLake programs](../ducklake-programs.md).",
+        "",
+        "| feature | tests in `tests/` |",
+        "|---|---|",
+    ]
+    for number, tests in shown().items():
+        lines.append(
+            f"| {number} | {', '.join(f'`{test}`' for test in tests) or 'not shown yet'} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def commands_page() -> str:
+    """Every command with its arguments."""
+    from typer.main import get_command
+
+    from grebe.cli.commands import app
+
+    lines = [
+        "# Commands",
+        "",
+        "`grebe [-C folder] [-q] [-v] command …`. With `-o json` the result is one document on stdout; everything",
+        "else goes to stderr. Exit codes: 0 done; 1 a view failed, differs, or cannot be reached; 2 the command, the",
+        "settings or a definition make no sense. A *selection* is any number of names (`sales.daily`), globs",
+        "(`'sales.*'`), tags (`tag:hourly`); `+x` adds what x reads, `x+` what reads x. Nothing means all.",
+        "",
+        "Written by `GREBE_GOLDEN=write pytest tests/api/test_pages.py`.",
+        "",
+    ]
+    for name, command in get_command(app).commands.items():  # type: ignore[attr-defined]
+        lines += [f"## grebe {name}", "", str(command.help), ""]
+        for item in command.params:
+            spelled = ", ".join(f"`{part}`" for part in item.opts)
+            text = getattr(item, "help", None) or ""
+            lines.append(f"- {spelled}: {text}".rstrip().rstrip(":"))
+        lines.append("")
+    return "\n".join(lines)
+
+
+def errors_page() -> str:
+    """Every exception, in its tree."""
+    lines = [
+        "# Errors",
+        "",
+        "Every exception of grebe, in one tree. Each carries `message`, `detail`, `hint`, `code` and, where a text is",
+        "the problem, `where`. Why a refresh is not incremental is a *reason*: see [reasons](reasons.md).",
+        "",
+        "Written by `GREBE_GOLDEN=write pytest tests/api/test_pages.py`.",
+        "",
+        "| class | code | means |",
+        "|---|---|---|",
+    ]
+    for depth, kind in _tree(GrebeError, 0):
+        first = inspect.getdoc(kind) or ""
+        lines.append(
+            f"| {'· ' * depth}`{kind.__name__}` | `{kind.code}` | {first.splitlines()[0]} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _tree(kind: type[GrebeError], depth: int) -> list[tuple[int, type[GrebeError]]]:
+    found = [(depth, kind)]
+    for child in sorted(kind.__subclasses__(), key=lambda item: item.__name__):
+        if child.__module__ == grebe.errors.__name__:
+            found += _tree(child, depth + 1)
+    return found
+
+
+PAGES_WRITTEN = {
+    "features.md": features_page,
+    "commands.md": commands_page,
+    "errors.md": errors_page,
+}
