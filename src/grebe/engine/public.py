@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from grebe.compiler.emit import Leaf, emit
-from grebe.compiler.scalar import build
 from grebe.engine.tables import Tables
 from grebe.engine.views import View
 from grebe.formats.identity import quoted
@@ -34,8 +33,13 @@ def cast_outputs(view: View, dialect: str = "spark") -> str:
             f"CAST({quoted(own)} AS {kind}) AS {quoted(name)}" for (own, _), (name, kind) in pairs
         )
     return ", ".join(
-        build(f"CAST({quoted(own)} AS {kind})").ast.sql(dialect)
-        + f" AS {exp.to_identifier(name, quoted=True).sql(dialect)}"
+        exp.alias_(
+            exp.Cast(
+                this=exp.column(exp.to_identifier(own, quoted=True)),
+                to=exp.DataType.build(kind, dialect="spark"),
+            ),
+            exp.to_identifier(name, quoted=True),
+        ).sql(dialect)
         for (own, _), (name, kind) in pairs
     )
 
