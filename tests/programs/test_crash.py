@@ -29,7 +29,7 @@ from pathlib import Path
 from programs.lake import Kind, Lake, roll_back
 folder, metadata, server = sys.argv[1:]
 lake = Lake(Path(folder), Kind(metadata, server=server))
-print(json.dumps("ready"), flush=True)
+print("answer", json.dumps("ready"), flush=True)
 for line in sys.stdin:
     try:
         for statement in json.loads(line):
@@ -38,7 +38,7 @@ for line in sys.stdin:
     except Exception as error:
         roll_back(lake.con)
         answer = str(error)
-    print(json.dumps(answer), flush=True)
+    print("answer", json.dumps(answer), flush=True)
 """
 
 
@@ -80,7 +80,10 @@ class Other:
 
     def _answer(self) -> object:
         assert self.process.stdout is not None
-        return json.loads(self.process.stdout.readline())
+        for line in self.process.stdout:  # DuckDB may draw a progress bar in between
+            if line.startswith("answer "):
+                return json.loads(line.removeprefix("answer "))
+        raise AssertionError("the other process is gone")
 
 
 @contextmanager

@@ -512,6 +512,46 @@ def test_C21_a_source_that_was_replaced_is_recognised(filled: Lake, policy: str)
     kept(filled, view, TOTALS)
 
 
+def test_C21_a_table_of_the_same_name_elsewhere_may_come_and_go(filled: Lake) -> None:
+    filled.run("CREATE SCHEMA dl.a", "CREATE SCHEMA dl.b")
+    for place in ("a", "b"):
+        filled.run(f"CREATE TABLE dl.{place}.t AS SELECT * FROM dl.t")
+    views = {
+        place: compile_ivm(TOTALS, mv_schema=place, schemas=SCHEMAS) for place in ("main", "a")
+    }
+    for view in views.values():
+        set_up(filled, view)
+    filled.run("DROP TABLE dl.b.t", "INSERT INTO dl.a.t VALUES (7, 7)", "DELETE FROM dl.main.t")
+    for place, view in views.items():
+        maintain(filled.con, view)
+        check(filled, view, TOTALS, at=f'dl"."{place}')
+    filled.run("DROP TABLE dl.a.t", "CREATE TABLE dl.a.t (g INTEGER, x INTEGER)")
+    maintain(filled.con, views["main"])
+    with pytest.raises(duckdb.Error, match="source-replaced"):
+        maintain(filled.con, views["a"])
+
+
+@pytest.mark.parametrize("upkeep", [None, "rewrite_data_files", "flush_inlined_data"])
+@pytest.mark.parametrize("place", ["main", "b"])
+def test_F053_another_view_of_the_name_hides_no_foreign_write(
+    filled: Lake, place: str, upkeep: str | None
+) -> None:
+    """Both views are called mv; the write to one is followed by a maintain of the other."""
+    filled.run("CREATE SCHEMA dl.a", "CREATE SCHEMA dl.b")
+    for schema in ("a", "b"):
+        filled.run(f"CREATE TABLE dl.{schema}.t AS SELECT * FROM dl.t")
+    mine, other = (compile_ivm(ROWS, mv_schema=s, schemas=SCHEMAS) for s in (place, "a"))
+    set_up(filled, mine)
+    set_up(filled, other)
+    filled.run(f"DELETE FROM dl.{place}.mv", "INSERT INTO dl.a.t VALUES (8, 8)")
+    maintain(filled.con, other)
+    if upkeep:
+        filled.run(f"CALL ducklake_{upkeep}('dl')")
+    with pytest.raises(duckdb.Error, match="foreign-write"):
+        maintain(filled.con, mine)
+    maintain(filled.con, other)
+
+
 def test_C21_changes_of_the_schema(filled: Lake) -> None:
     view = made(filled)
     filled.run("ALTER TABLE dl.t ADD COLUMN z INTEGER", "INSERT INTO dl.t VALUES (1, 2, 3)")

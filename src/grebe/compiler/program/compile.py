@@ -8,6 +8,7 @@ from re import compile as pattern
 from typing import Final
 
 from grebe.compiler.lower import Lowered, Relation, lower
+from grebe.compiler.lower.scope import RESERVED
 from grebe.compiler.parse import DIALECTS, parse
 from grebe.compiler.plan import RefreshPlan
 from grebe.compiler.program.assemble import Program, used_columns
@@ -22,6 +23,7 @@ from grebe.compiler.program.sources import (
     checked_options,
     located,
 )
+from grebe.compiler.program.spark import SparkProgram
 from grebe.compiler.program.verbatim import base_tables
 from grebe.compiler.program.view import MaterializedView
 from grebe.compiler.reasons import ReasonCode, feature_of
@@ -49,7 +51,8 @@ def compile_ivm(  # noqa: PLR0913 - the signature is the documented one
 
     Args:
         view_sql: one SELECT.
-        dialect: the dialect of the definition and of the program: duckdb.
+        dialect: the dialect of the definition and of the program: duckdb, or spark, whose
+            programs get the versions of their sources from the caller (`pinned`).
         naming: what the program calls its tables and hidden columns.
         mv_catalog: the DuckLake catalog of the view and its cursors.
         mv_schema: their schema.
@@ -66,7 +69,7 @@ def compile_ivm(  # noqa: PLR0913 - the signature is the documented one
         ValueError: an unknown dialect or policy, or options that name no table of the view.
     """
     chosen = _policy(policy)
-    _check_dialect(dialect)
+    _check_dialect(dialect, view_sql)
     options = checked_options(sources)
     place = Place(mv_catalog, mv_schema)
     found = _sources(view_sql, dialect, place, options, schemas)
@@ -75,18 +78,17 @@ def compile_ivm(  # noqa: PLR0913 - the signature is the documented one
     types = Types(dialect, scan_types(lowered.root, tables) if lowered.root else {})
     plan = _planned(lowered, types, chosen)
     used = used_columns(found, plan)
+    if dialect == "spark":
+        return SparkProgram(plan, lowered, types, used, place, naming or Naming()).view()
     return Program(plan, lowered, types, used, place, naming or Naming(), chosen).view()
 
 
-def _check_dialect(dialect: str) -> None:
+def _check_dialect(dialect: str, view_sql: str) -> None:
     if dialect not in DIALECTS:
         raise ValueError(f'dialect "{dialect}" is not known; known: {", ".join(DIALECTS)}')
-    if dialect != "duckdb":
-        raise UnsupportedSQLError(
-            "dialect",
-            f'there is no program for dialect "{dialect}"',
-            hint="a Spark project maintains its views itself: grebe.open(…).create_view(…)",
-        )
+    if dialect == "spark" and RESERVED in view_sql:
+        message = f'"{RESERVED}" is how the program calls its own things'
+        raise UnsupportedSQLError("reserved_name", message, hint="use other names and texts")
 
 
 def _policy(text: str) -> Policy:

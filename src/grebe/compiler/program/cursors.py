@@ -102,7 +102,8 @@ class Cursors:
         number = self.by_source(lambda source: str(source.number), "0")
         rows = (
             f"SELECT {number} AS source, definition, {{'snapshot': last_snapshot,"
-            " 'rows': source_rows, 'identity': source_identity, 'columns': source_columns} AS point"
+            " 'rows': source_rows, 'identity': source_identity, 'columns': source_columns,"
+            " 'written': snapshot_id} AS point"
             f"\nFROM {self.table} WHERE {self.mine}"
         )
         return assign("grebe_cursor", f"{struct(self.sources, self._read)} FROM (\n{rows}\n) AS c")
@@ -192,13 +193,23 @@ class Cursors:
 
 
 def tables(catalogs: Iterable[str]) -> str:
-    """A query for the tables of some catalogs, each catalog asked once."""
+    """A query for the tables of some catalogs, each catalog asked once.
+
+    DuckLake tells no names of schemas here, only that the first one, `main`, is number 0.
+    """
     return "\nUNION ALL\n".join(
         f"SELECT {literal(catalog)} AS catalog, lower(table_name) AS name,"
-        f" CAST(table_id AS VARCHAR) AS id, CAST(table_uuid AS VARCHAR) AS uuid"
+        " schema_id = 0 AS in_main,"
+        " CAST(table_id AS VARCHAR) AS id, CAST(table_uuid AS VARCHAR) AS uuid"
         f" FROM ducklake_table_info({literal(catalog)})"
         for catalog in dict.fromkeys(catalogs)
     )
+
+
+def named(catalog: str, schema: str, table: str) -> str:
+    """The condition that finds a table by its name; outside `main` also those of other schemas."""
+    is_main = "in_main" if schema.lower() == "main" else "NOT in_main"
+    return f"name = {literal(table.lower())} AND catalog = {literal(catalog)} AND {is_main}"
 
 
 def described(source: Source) -> str:
@@ -210,9 +221,7 @@ def described(source: Source) -> str:
         f" ORDER BY lower(column_name)), '') FROM (DESCRIBE {source.sql})"
         f" WHERE lower(column_name) IN ({names})"
     )
-    mine = (
-        f"FILTER (name = {literal(source.table.lower())} AND catalog = {literal(source.catalog)})"
-    )
+    mine = f"FILTER ({named(source.catalog, source.schema, source.table)})"
     return (
         f"CASE WHEN COUNT(*) {mine} = 0 THEN error({literal(missing)}) ELSE\n"
         f"  {{'identity': string_agg(uuid, ' ' ORDER BY uuid) {mine},\n"

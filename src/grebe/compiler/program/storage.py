@@ -87,7 +87,8 @@ def _renamed(value: str, name: str) -> str:
 def storage_of(plan: RefreshPlan, types: Types, naming: Naming, table: str) -> Storage:
     """The layout of the table for a plan."""
     shown = {public: _per_row(plan.public, internal) for internal, public in plan.outputs}
-    sums = {public: _shown_sum(value) for public, value in shown.items()}
+    is_duckdb = types.dialect == "duckdb"
+    sums = {name: _shown_sum(value) if is_duckdb else None for name, value in shown.items()}
     names = _table_names(plan, shown, sums, naming)
     wide = frozenset(name for name in plan.shape.columns if _is_wide(plan, name, types))
     kept = tuple((internal, names[internal]) for internal in plan.shape.columns)
@@ -97,11 +98,11 @@ def storage_of(plan: RefreshPlan, types: Types, naming: Naming, table: str) -> S
     for public, value in shown.items():
         internal = taken.pop(public, None)
         if value is not None and internal in seen:
-            written.append((public, _computed(value, wide, seen)))
+            written.append((public, _computed(value, wide, seen, types)))
         elif internal is not None:
             written.append((public, _stored(plan, internal, wide, types)))
         elif value is not None:
-            written.append((public, _computed(value, wide, seen)))
+            written.append((public, _computed(value, wide, seen, types)))
     written += [(name, _stored(plan, internal, wide, types)) for name, internal in taken.items()]
     return Storage(table, kept, tuple(written), wide, seen)
 
@@ -212,7 +213,7 @@ def _is_wide(plan: RefreshPlan, name: str, types: Types) -> bool:
 
 
 def _stored(plan: RefreshPlan, name: str, wide: frozenset[str], types: Types) -> str:
-    value = ident(name)
+    value = exp.to_identifier(name, quoted=True).sql(types.dialect)
     if name in wide:
         return f"CAST({value} AS DECIMAL(38, 0))"
     return value if types.dialect != "duckdb" or _is_faithful(plan, name) else _guarded(value)
@@ -237,8 +238,10 @@ def _is_faithful(plan: RefreshPlan, name: str) -> bool:
     return origin(below, name) is not None
 
 
-def _computed(value: Scalar, wide: frozenset[str], sums: frozenset[str]) -> str:
-    text = value.ast.sql("duckdb", comments=False)
+def _computed(value: Scalar, wide: frozenset[str], sums: frozenset[str], types: Types) -> str:
+    text = value.ast.sql(types.dialect, comments=False)
+    if types.dialect != "duckdb":
+        return text
     total = _shown_sum(value)
     if total in wide:
         return f"CAST({text} AS DECIMAL(38, 0))"

@@ -20,7 +20,7 @@ def pinned_text(sql: str, dialect: str, read: Pinned) -> str:
     tree = parse(sql, dialect)
     for table in list(base_tables(tree)):
         table.replace(_subquery(table, dialect, read))
-    if not all(table.args.get("when") for table in base_tables(tree)):
+    if not all(t.args.get("when") or t.args.get("version") for t in base_tables(tree)):
         raise InternalError.broken("a base table is left without its version")
     return tree.sql(dialect=dialect, comments=False)
 

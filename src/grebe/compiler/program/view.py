@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+
+_PLACE = re.compile(r"__grebe_(after|upto)_(\d+)__")
+
+
+def place_of(when: str, number: int) -> str:
+    """The place in a statement for a version of a source."""
+    return f"__grebe_{when}_{number}__"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +43,37 @@ class MaterializedView:
     hides_rows: bool = False
     """True when `query_mv` shows other rows than the table holds, as for HAVING or LIMIT."""
 
+    read_cursor: str = ""
+    """On Spark: the query for the versions that the view shows, as JSON by source."""
+
+    def pinned(
+        self, upto: Mapping[str, int], *, after: Mapping[str, int] | None = None
+    ) -> MaterializedView:
+        """The same statements with the versions of the sources, keyed as in `sources`.
+
+        ``after`` is what the view shows, as `read_cursor` says it; creating needs only ``upto``.
+
+        Raises:
+            ValueError: a source without a version, or a program that finds its versions itself.
+        """
+        if not self.read_cursor:
+            raise ValueError("this program finds the versions itself")
+        known = {"upto": upto, "after": upto if after is None else after}
+        found = {
+            (when, str(number)): _version(versions, key)
+            for when, versions in known.items()
+            for number, key in enumerate(self.sources, 1)
+        }
+
+        def filled(text: str) -> str:
+            return _PLACE.sub(lambda place: found[place.group(1), place.group(2)], text)
+
+        return replace(
+            self,
+            create_mv=filled(self.create_mv),
+            maintain=[filled(statement) for statement in self.maintain],
+        )
+
     def to_dict(self) -> dict[str, object]:
         """Plain values, ready for JSON."""
         values = asdict(self)
@@ -57,3 +97,9 @@ class MaterializedView:
             head, *rest = statement.splitlines()
             lines.append(f"  {number:>3}  {head}{' …' if rest else ''}")
         return "\n".join(lines)
+
+
+def _version(versions: Mapping[str, int], key: str) -> str:
+    if key not in versions:
+        raise ValueError(f'no version for source "{key}"')
+    return str(int(versions[key]))

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grebe.compiler.nodes import WEIGHT
-from grebe.compiler.program.cursors import Cursors, described, tables
+from grebe.compiler.program.cursors import Cursors, described, named, tables
 from grebe.compiler.program.sources import Source, struct
 from grebe.compiler.program.text import assign, ident, keep, literal, temporary, variable
 
@@ -56,7 +56,7 @@ class Window:
     def _tables(self) -> str:
         fields = [f"{literal(s.field)}: {described(s)}" for s in self.sources]
         for field, name in ((_OWN, self.mv_table), (_CURSORS, self.cursors.name)):
-            here = f"catalog = {literal(self.cursors.catalog)} AND name = {literal(name.lower())}"
+            here = named(self.cursors.catalog, self.cursors.schema, name)
             fields.append(f"{literal(field)}: list(id) FILTER ({here})")
         return "SELECT {\n  " + ",\n  ".join(fields) + "\n}"
 
@@ -88,8 +88,15 @@ class Window:
         fields += [
             f"'theirs': MAX(snapshot_id) FILTER ({touched} AND NOT {mine})",
             f"'mine': MAX(snapshot_id) FILTER ({touched} AND {mine})",
+            f"'newest': MAX(snapshot_id) FILTER (catalog = {literal(self.cursors.catalog)})",
+            f"'moved': COUNT(*) FILTER (catalog = {literal(self.cursors.catalog)} AND maintains"
+            f" AND snapshot_id = {self._written()}) > 0",
         ]
         return "SELECT {\n  " + ",\n  ".join(fields) + "\n}"
+
+    def _written(self) -> str:
+        """The snapshot that wrote the cursor last."""
+        return f"{self.sources[0].value('grebe_cursor')}.written"
 
     def _seen_of(self, source: Source) -> str:
         here = f"catalog = {literal(source.catalog)}"
@@ -128,7 +135,7 @@ class Window:
     def _source_reasons(self, source: Source) -> list[tuple[str, str]]:
         seen, now = source.value("grebe_cursor"), source.value("grebe_table")
         hint = f'drop materialized view "{self.cursors.view}" and create it again'
-        ids = f"string_split({now}.identity, ' ')"
+        ids, known = (f"string_split({point}.identity, ' ')" for point in (now, seen))
         replaced = f'[source-replaced] source "{source.key}" is another table than before: {hint}'
         changed = f'[schema-changed] a used column of source "{source.key}" changed: {hint}'
         expired = (
@@ -136,19 +143,44 @@ class Window:
             f" has seen: {hint}"
         )
         return [
-            (f"NOT list_has_all({ids}, string_split({seen}.identity, ' '))", literal(replaced)),
+            (
+                # Of tables with the same name in other schemas some may only have gone.
+                f"NOT list_has_all({ids}, {known}) AND NOT list_has_all({known}, {ids})",
+                literal(replaced),
+            ),
             (f"{now}.columns <> {seen}.columns", literal(changed)),
             (f"NOT {source.value('grebe_seen')}.alive", literal(expired)),
         ]
 
     def _foreign(self) -> tuple[str, str]:
-        """A write to the view's table by somebody else: it moves no cursor."""
+        """A write to the view's table by somebody else: later than what moved the cursor.
+
+        Rewriting the files of the cursor table changes what its rows say of that; then the last
+        snapshot that touched both tables must do.
+        """
         message = (
             f"[foreign-write] somebody else wrote to the table of materialized view"
             f' "{self.cursors.view}": drop it and create it again'
         )
+        own, later = self._own_write()
+        if self.cursors.schema.lower() == "main":
+            return later, literal(message)
+        # Outside of main a table of the same name in another schema may be meant: the feed knows.
+        names = (self.cursors.catalog, self.cursors.schema, self.mv_table)
+        table = ", ".join(literal(part) for part in names)
+        newest = variable("grebe_seen") + ".newest"
+        window = f"{table}, LEAST({own} + 1, {newest}), {newest}"
+        found = " OR ".join(
+            f"EXISTS (SELECT 1 FROM ducklake_table_{kind}({window}) WHERE {later})"
+            for kind in ("insertions", "deletions")
+        )
+        return f"{later} AND ({found})", literal(message)
+
+    def _own_write(self) -> tuple[str, str]:
+        """The last snapshot that this program wrote, and whether there was another write since."""
         seen = variable("grebe_seen")
-        return f"{seen}.theirs > COALESCE({seen}.mine, -1)", literal(message)
+        own = f"CASE WHEN {seen}.moved THEN COALESCE({seen}.mine, -1) ELSE {self._written()} END"
+        return own, f"{seen}.theirs > {own}"
 
     def _full(self) -> str:
         if self.always_full:
