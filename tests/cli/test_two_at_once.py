@@ -73,15 +73,11 @@ def test_of_two_threads_one_works_and_one_is_told(
         for thread in threads:
             thread.join()
         work = [item for results in found for item in results if item.rows_out]
-        names = sorted(item.view.name for item in work)
-        assert names == sorted(set(names))
-        assert "a" in names
+        assert sorted(item.view.name for item in work) == ["a", "b", "c"]
         for results in found:
             for item in results.failed:
                 codes = {reason.code for reason in item.reasons}
                 assert codes <= {LeaseHeldError.code, "upstream-failed"}, item
-        # Each may have held back the other from a view; then nobody did it, and the next one does.
-        assert not project.refresh().failed
         for view in project.views():
             view.verify()
         assert {item.outcome for item in project.refresh()} == {Outcome.NO_OP}
@@ -110,7 +106,6 @@ def test_two_processes_at_once(
             for item in answer:
                 codes = {reason["code"] for reason in item["reasons"]}
                 assert item["outcome"] != "failed" or codes <= {"lease-held", "upstream-failed"}
-        subprocess.run([*command, "refresh"], check=True, capture_output=True)
         done = subprocess.run([*command, "verify"], check=False, capture_output=True, text=True)
         assert done.returncode == 0, done
         long_run.add(pairs=1)

@@ -99,7 +99,7 @@ class Builder:
         wanted = [name for level in levels(parents) for name in level]
         wanted = [name for name in wanted if name in with_parents(names, parents)]
         results: dict[str, RefreshResult] = {}
-        with Turn(self.registry, wanted, run_id) as turn:
+        with Turn(self.registry, wanted, run_id, parents) as turn:
             for name, error in failed.items():
                 results[name] = failure(views[name], run_id, error, time.monotonic() - begun)
             for name, holder in turn.held.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import threading
-from collections.abc import Iterable
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Final
@@ -30,8 +30,10 @@ class Turn:
     """Leases on views while a block runs; runs are begun with it and ended by `finish`."""
 
     registry: Registry
-    views: Iterable[str]
+    views: Sequence[str]
+    """Parents before children."""
     run_id: str
+    parents: Mapping[str, Collection[str]] = field(default_factory=dict)
     trigger: str = "manual"
     seconds: float = SECONDS
     leases: dict[str, Lease] = field(default_factory=dict)
@@ -42,11 +44,17 @@ class Turn:
 
     def __enter__(self) -> Turn:
         owner = owner_of(self.run_id)
-        for view in sorted(self.views):
+        left: set[str] = set()
+        for view in self.views:
+            # Who refreshes a view refreshes what reads it, too: that is left to him.
+            if not left.isdisjoint(self.parents.get(view, ())):
+                left.add(view)
+                continue
             lease = self.registry.acquire(view, owner, self.seconds)
             if lease is None:
                 other = self.registry.holder(view)
                 self.held[view] = other.owner if other else "somebody who just left"
+                left.add(view)
                 continue
             self.leases[view] = lease
             self.registry.begin(RunRecord(self.run_id, view, self.trigger, owner))
