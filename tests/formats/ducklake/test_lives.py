@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -226,3 +227,27 @@ def test_the_quoted_names_of_spark(table: Table) -> None:
     frame = table.source().read_at(version, [2, 1])
     assert frame.columns == ["c.d", "a`b"]
     assert frame.select(quoted("a`b")).collect()[0][0] == 1
+
+
+@pytest.mark.parametrize(
+    "later", [[], ["CALL ducklake_rewrite_data_files('lake', delete_threshold => 0)"]]
+)
+def test_a_flush_that_does_not_say_of_how_many_commits_its_deletes_are(
+    table: Table, later: list[str]
+) -> None:
+    # The flush writes one file with the deletes of three commits and leaves partial_max empty.
+    table.step(
+        "CREATE TABLE lake.t (id BIGINT, g VARCHAR)",
+        "INSERT INTO lake.t VALUES (1, 'a'), (2, 'b'), (3, 'c'), (4, 'd')",
+    )
+    table.step("UPDATE lake.t SET g = 'x' WHERE id = 1")
+    table.step("UPDATE lake.t SET g = 'y' WHERE id = 1")
+    table.step("DELETE FROM lake.t WHERE id IN (2, 4)")
+    table.lake.run("CALL ducklake_flush_inlined_data('lake')", *later)
+    table.check()
+    source = table.source()
+    for after, upto in itertools.permutations(table.seen, 2):
+        changes = source.changes(Window(after, upto), [1, 2])
+        assert bag(arrow_of(changes)) == difference(table.seen[upto], table.seen[after]), (
+            changes.way
+        )

@@ -14,6 +14,7 @@ from grebe.formats.ducklake.schema import Field, fields_of
 from grebe.model import TableName
 
 _CHANGE = re.compile(r"(?:^|,)([a-z_]+):(\d+)(?=,|$)")
+FLUSHES = frozenset({"inline_flush", "flushed_inlined"})
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -90,6 +91,21 @@ class Catalog:
             f" WHERE snapshot_id > {after} AND snapshot_id <= {upto}"
         )
         return left != upto - after
+
+    def flushed_upto(self, table: Table) -> int:
+        """The newest commit that flushed inlined rows of the table, or was expired and may have."""
+        meta = self.session.meta
+        gap = self._number(
+            f"SELECT max(s.snapshot_id) - 1 FROM {meta}.ducklake_snapshot AS s LEFT JOIN"
+            f" {meta}.ducklake_snapshot AS p ON p.snapshot_id = s.snapshot_id - 1"
+            " WHERE p.snapshot_id IS NULL"
+        )
+        flushes = [
+            s.id
+            for s in self._snapshots("c.changes_made LIKE '%flush%'", table.id)
+            if s.kinds & FLUSHES
+        ]
+        return max([gap if gap is not None else -1, *flushes])
 
     def _snapshots(self, condition: str, table_id: int | None) -> list[Snapshot]:
         meta = self.session.meta

@@ -26,6 +26,7 @@ class Deletes:
     plain: bool
     """Parquet, not encrypted."""
     partial_max: int | None
+    """No delete in it is newer; None when all are as old as the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,17 +93,21 @@ def read_state(catalog: Catalog, table: Table, snapshot: int) -> State:
         "SELECT d.data_file_id, d.path, d.path_is_relative, d.record_count, d.file_size_bytes,"
         " d.begin_snapshot, d.file_format, d.encryption_key IS NULL, d.mapping_id, d.partial_max,"
         " x.delete_file_id, x.path, x.path_is_relative, x.delete_count, x.format,"
-        " x.encryption_key IS NULL, x.partial_max"
+        " x.encryption_key IS NULL, x.partial_max, x.begin_snapshot"
         f" FROM {meta}.ducklake_data_file AS d LEFT JOIN {meta}.ducklake_delete_file AS x"
         f" ON x.data_file_id = d.data_file_id AND x.table_id = {table.id} AND {live('x', snapshot)}"
         f" WHERE d.table_id = {table.id} AND {live('d', snapshot)} ORDER BY d.data_file_id"
     )
+    # A flush writes the deletes of many commits into one file, and does not always say so.
+    silent = any(row[10] is not None and row[16] is None for row in rows)
+    flushed = catalog.flushed_upto(table) if silent else -1
     files = []
     for row in rows:
         deletes = None
         if row[10] is not None:
             path = joined(table.folder, row[11], row[12])
-            deletes = Deletes(row[10], path, row[13], row[14] == "parquet" and row[15], row[16])
+            newest = flushed if row[16] is None and row[17] < flushed else row[16]
+            deletes = Deletes(row[10], path, row[13], row[14] == "parquet" and row[15], newest)
         files.append(
             DataFile(
                 id=row[0],
