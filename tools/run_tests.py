@@ -1,7 +1,6 @@
 """Runs the checks and the suites by their shares and prints what each took (`make test`).
 
-A suite is a folder of `tests/`. Suites that keep one core busy without Spark run beside those
-that start a Spark, whose time is mostly waiting.
+A suite is a folder of `tests/`, or of `tests/formats/`. Two run side by side, the longest first.
 """
 
 from __future__ import annotations
@@ -21,13 +20,18 @@ REPORTS = ROOT / ".cache" / "reports"
 SHARES = {
     "check": 1.0,
     "compiler": 7.0,
-    "formats": 6.0,
     "engine": 5.0,
+    "formats": 3.0,
+    "delta": 1.5,
+    "ducklake": 1.5,
     "programs": 2.0,
     "cli": 2.0,
     "reserve": 2.0,
 }
-WITHOUT_SPARK = ("compiler", "programs", "config", "docstrings", "registry", "definitions", "api")
+"""Minutes, the longest first after the checks."""
+APART = ("delta", "ducklake")
+"""Folders of `tests/formats/` that are suites of their own."""
+SIDE_BY_SIDE = 2
 LONG_MINUTES = 50
 NOTHING_COLLECTED = 5
 CHECKS = (
@@ -68,24 +72,22 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def run_all() -> list[Result]:
-    """Checks first, then two lanes side by side."""
-    names = suites()
-    lanes = [
-        [name for name in names if name in WITHOUT_SPARK],
-        [name for name in names if name not in WITHOUT_SPARK],
-    ]
+    """Checks first, then the suites, the longest first, so that none ends alone."""
     first = run("check")
-    with ThreadPoolExecutor(len(lanes)) as pool:
-        rest = pool.map(lambda lane: [run(name) for name in lane], lanes)
-        return [first, *(result for lane in rest for result in lane)]
+    with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+        return [first, *pool.map(run, suites())]
 
 
 def suites() -> list[str]:
     """The rooms of `tests/` that have something in them, and the examples in docstrings."""
     tests = ROOT / "tests"
-    rooms = sorted({file.relative_to(tests).parts[0] for file in tests.glob("*/**/test_*.py")})
-    loose = ["repository"] if any(tests.glob("test_*.py")) else []
-    return ["docstrings", *loose, *rooms]
+    rooms = {file.relative_to(tests).parts[0] for file in tests.glob("*/**/test_*.py")}
+    loose = {"repository"} if any(tests.glob("test_*.py")) else set()
+    order = list(SHARES)
+    return sorted(
+        {"docstrings", *loose, *rooms, *APART},
+        key=lambda name: (order.index(name) if name in order else len(order), name),
+    )
 
 
 def run(name: str) -> Result:
@@ -97,7 +99,10 @@ def run(name: str) -> Result:
         return run_pytest(name, ["--doctest-modules", "--ignore-glob=*/migrations/*", "src"])
     if name == "repository":
         return run_pytest(name, [str(file) for file in sorted((ROOT / "tests").glob("test_*.py"))])
-    return run_pytest(name, [str(ROOT / "tests" / name)])
+    if name in APART:
+        return run_pytest(name, [str(ROOT / "tests" / "formats" / name)])
+    apart = [f"--ignore={ROOT / 'tests' / name / part}" for part in APART if name == "formats"]
+    return run_pytest(name, [str(ROOT / "tests" / name), *apart])
 
 
 def run_long(marker: str) -> Result:

@@ -126,8 +126,11 @@ class Server:
 
     def connect(self) -> SparkSession:
         """A new session of the server, beside any classic session of this process."""
+        from pyspark.sql.connect.client import SparkConnectClient
         from pyspark.sql.connect.session import SparkSession as ConnectSession
 
+        # At exit PySpark asks the server to clear a cache, and a killed one again for minutes.
+        SparkConnectClient._cleanup_ml_cache = lambda _: None  # type: ignore[method-assign]
         return ConnectSession.builder.remote(self.url).create()
 
 

@@ -89,13 +89,29 @@ def read_versions(played: Played) -> None:
 
 def check_all_pairs(played: Played) -> int:
     """The number of pairs whose changes were right: all ordered ones, and from nothing."""
-    versions = list(dict.fromkeys(played.versions))
-    pairs: list[tuple[Version | None, Version]] = list(itertools.permutations(versions, 2))
+    return _checked(played, list(itertools.permutations(_versions(played), 2)))
+
+
+def check_near_pairs(played: Played) -> int:
+    """The same for neighbours and for the two ends: what a refresh meets nearly always."""
+    versions = _versions(played)
+    pairs = [*itertools.pairwise(versions), (versions[0], versions[-1])]
+    there = [(after, upto) for after, upto in pairs if after != upto]
+    return _checked(played, list(dict.fromkeys([*there, *((b, a) for a, b in there)])))
+
+
+def _versions(played: Played) -> list[Version]:
+    return list(dict.fromkeys(played.versions))
+
+
+def _checked(played: Played, pairs: Sequence[tuple[Version, Version]]) -> int:
+    versions = _versions(played)
     if not played.adapter.both_directions:
-        pairs = list(itertools.combinations(versions, 2))
-    for after, upto in [*pairs, *((None, version) for version in versions)]:
-        check_pair(played, played.source, Window(after, upto))
-    return len(pairs) + len(versions)
+        pairs = [(a, b) for a, b in pairs if versions.index(a) < versions.index(b)]
+    windows = [Window(a, b) for a, b in pairs] + [Window(None, version) for version in versions]
+    for window in windows:
+        check_pair(played, played.source, window)
+    return len(windows)
 
 
 def check_pair(played: Played, source: Source, window: Window) -> Changes:

@@ -179,9 +179,16 @@ def test_checkpoints_of_the_second_kind(spark: SparkSession, tmp_path: Path) -> 
 def test_a_vacuum_of_the_past_is_told(spark: SparkSession, tmp_path: Path) -> None:
     table = SparkFolder.create(spark, tmp_path / "t")
     before = table.sql(ROWS)
-    spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
+    settings = {
+        "spark.databricks.delta.retentionDurationCheck.enabled": "false",
+        # VACUUM lists folders in this many tasks: 10,000 unless told.
+        "spark.sql.sources.parallelPartitionDiscovery.parallelism": "1",
+    }
+    for key, value in settings.items():
+        spark.conf.set(key, value)
     after = table.sql("UPDATE {t} SET v = 'x' WHERE id = 1", "VACUUM {t} RETAIN 0 HOURS")
-    spark.conf.unset("spark.databricks.delta.retentionDurationCheck.enabled")
+    for key in settings:
+        spark.conf.unset(key)
     reason = table.refused(before, after)
     assert reason is not None
     assert reason.code == "history-expired"
