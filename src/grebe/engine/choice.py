@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Final
 
 from grebe.compiler.cost import Past, Sizes, full_is_cheaper
-from grebe.engine.views import Used, View
-from grebe.errors import NotIncrementalError
+from grebe.compiler.plan import LAYOUT
+from grebe.engine.views import PREFIX, Used, View
+from grebe.errors import NotIncrementalError, RefreshError
 from grebe.formats.base import Head, Source, WindowStats
 from grebe.model import Outcome, Policy, Position, Reason, SourcePoint, TableName, Window
+
+HALF_RETENTION: Final = timedelta(days=2.5)
+"""Half of the time that Iceberg keeps versions by default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +25,8 @@ class Pinned:
 
     source: Source
     head: Head
+    fingerprint: str | None = None
+    """The definition's, when the source is itself a view."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +47,18 @@ def choose(
     *,
     policy: Policy,
     past: Sequence[Past] = (),
+    replaces: Reason | None = None,
 ) -> Choice:
     """What to do with a view that stands at a position, given the pinned sources.
 
     Raises:
         NotIncrementalError: under `strict`, when only a full refresh would do.
+        RefreshError: a newer grebe wrote the view.
     """
-    if position.frontier is None:
-        return Choice(Outcome.FULL, (Reason("first-refresh", "the view holds no rows yet"),))
+    _refuse_newer(view, position)
+    if position.frontier is None and not _distrust(position):
+        first = Reason("first-refresh", "the view holds no rows yet")
+        return Choice(Outcome.FULL, (replaces or first,))
     if policy is Policy.FULL:
         return Choice(Outcome.FULL, (Reason("policy-full", "the policy is to recompute"),))
     broken = _distrust(position) or view.plan.reasons
@@ -58,7 +71,7 @@ def choose(
         return Choice(Outcome.NO_OP)
     stats = {name: pins[name].source.window_stats(window) for name, window in moved.items()}
     if all(item.only_maintenance for item in stats.values()):
-        return Choice(Outcome.NO_OP)
+        return Choice(Outcome.NO_OP, settle=_is_old(position))
     listed = tuple(windows.items())
     if policy is Policy.AUTO:
         cheaper = full_is_cheaper(_sizes(pins, stats), past)
@@ -67,8 +80,53 @@ def choose(
     return Choice(Outcome.INCREMENTAL, (), listed, settle=True)
 
 
+def replaced(
+    view: View, shown: str | None, position_of: Callable[[TableName], Position | None]
+) -> Reason | None:
+    """That the public name still shows another definition, if so.
+
+    Raises:
+        RefreshError: a newer grebe wrote that one.
+    """
+    storage = shown_storage(view.name, shown)
+    if storage is None or storage == view.storage_name:
+        return None
+    before = position_of(storage)
+    if before is None:
+        return None
+    _refuse_newer(view, before)
+    return Reason("definition-changed", f"the rows of the definition before are in {storage.name}")
+
+
+def shown_storage(name: TableName, shown: str | None) -> TableName | None:
+    """The storage table that a public name's text reads."""
+    found = re.search(rf"{PREFIX}{re.escape(name.name)}_[0-9a-f]{{8}}", shown or "")
+    return replace(name, name=found[0]) if found else None
+
+
+def _refuse_newer(view: View, position: Position) -> None:
+    layout = position.frontier.state_layout if position.frontier else 0
+    if layout > LAYOUT:
+        raise RefreshError(
+            f'view "{view.name}" was written by a newer grebe',
+            detail=f"its state has layout {layout}, this version knows up to {LAYOUT}",
+            hint="install the newer version",
+            code="layout-newer",
+        )
+
+
+def _is_old(position: Position) -> bool:
+    """True when a version that the frontier names may soon be expired."""
+    points = position.frontier.by_source.values() if position.frontier else ()
+    moments = [point.committed_at for point in points if point.committed_at]
+    return bool(moments) and datetime.now(UTC) - min(moments) > HALF_RETENTION
+
+
 def _distrust(position: Position) -> tuple[Reason, ...]:
     """Why the stored rows cannot be built upon."""
+    layout = position.frontier.state_layout if position.frontier else LAYOUT
+    if layout < LAYOUT:
+        return (Reason("layout-older", f"the state has layout {layout}, now it is {LAYOUT}"),)
     if position.foreign:
         return (Reason("foreign-write", f"somebody else wrote: {', '.join(position.foreign)}"),)
     if position.unproven:

@@ -15,6 +15,7 @@ from grebe.compiler.nodes import Node, Scan, Verbatim, walk
 from grebe.compiler.parse import parse
 from grebe.compiler.strategy import make_plan
 from grebe.compiler.types import Types, scan_types, wanted
+from grebe.engine.choice import Pinned
 from grebe.engine.views import Definition, Used, View, used_columns
 from grebe.errors import InternalError, UnknownTableError
 from grebe.formats.base import Source
@@ -53,6 +54,7 @@ def compile_view(
             schemas[str(name)] = columns
             typed = tuple((column.name, column.type) for column in columns)
             relations[".".join(parts)] = Relation(str(name), typed)
+    relations, definition = _frozen(relations, definition)
     lowered = lower(definition.sql, dialect=DIALECT, sources=relations)
     parents = tuple(table for table in lowered.tables if table in views)
     for parent_name in parents:
@@ -61,6 +63,47 @@ def compile_view(
         schemas[str(storage)] = _used(open_source(storage))
     analysis = Analysis(spark, names, schemas)
     return _compiled(definition, analysis, _over_storage(lowered, views), parents)
+
+
+def _frozen(
+    relations: Mapping[str, Relation], definition: Definition
+) -> tuple[dict[str, Relation], Definition]:
+    """The relations with the columns that they had at creation, and the definition that keeps them."""
+    known = definition.columns_of
+    found = {
+        text: replace(
+            relation,
+            columns=tuple(
+                (name, kind)
+                for name, kind in relation.columns
+                if name in known.get(relation.name, (name,))
+            ),
+        )
+        for text, relation in relations.items()
+    }
+    names = {item.name: tuple(name for name, _ in item.columns) for item in found.values()}
+    return found, replace(definition, frozen=tuple(sorted({**names, **known}.items())))
+
+
+def fits_parents(view: View, views: Mapping[str, View]) -> bool:
+    """False when the definition of a parent changed since the view was compiled."""
+    names = {name for name, _ in view.sources}
+    return all(views[name].storage_name in names for name in view.parents if name in views)
+
+
+def fits_sources(view: View, pins: Mapping[TableName, Pinned]) -> bool:
+    """False when a column that the view reads has another id, name or type by now."""
+    return all(
+        _has(pins[name].head.schema, item)
+        for name, used in view.sources
+        if name in pins
+        for item in used
+    )
+
+
+def _has(schema: Schema, item: Used) -> bool:
+    column = schema.by_id().get(item.id)
+    return column is not None and (column.name, column.type) == (item.name, item.type)
 
 
 def _tables_in(sql: str) -> list[tuple[str, ...]]:

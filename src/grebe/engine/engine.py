@@ -8,20 +8,27 @@ from typing import TYPE_CHECKING
 
 from grebe.compiler.explain import Explanation, explain
 from grebe.config import Settings
+from grebe.engine.choice import shown_storage
 from grebe.engine.compile import compile_view
 from grebe.engine.graph import levels, with_parents
+from grebe.engine.lease import SECONDS
 from grebe.engine.pool import Pool
+from grebe.engine.recover import HOUR, Repair, recover
 from grebe.engine.refresh import RefreshResult
-from grebe.engine.run import Run
+from grebe.engine.run import Options, Run, with_settings
 from grebe.engine.session import open_session
 from grebe.engine.tables import Tables
 from grebe.engine.verify import Report, verify
-from grebe.engine.views import Definition, View
+from grebe.engine.views import Definition, View, as_created
 from grebe.errors import NotIncrementalError, UnknownTableError
 from grebe.model import Policy, RunId, TableName
 
 if TYPE_CHECKING:
+    from datetime import timedelta
+
     from pyspark.sql import SparkSession
+
+    from grebe.registry import Registry
 
 KEPT_SETTINGS = (
     "spark.sql.session.timeZone",
@@ -38,6 +45,9 @@ class Engine:
     settings: Settings
     given: SparkSession | None = None
     """The caller's session, if he brought one."""
+    registry: Registry | None = None
+    """The journal of runs and leases; everything works without one."""
+    lease_seconds: float = SECONDS
     views: dict[str, View] = field(default_factory=dict)
     started: SparkSession | None = None
     pool: Pool = field(init=False)
@@ -65,11 +75,29 @@ class Engine:
             NotIncrementalError: the policy asks for what the query does not allow.
             DefinitionError: the text is not a query over known tables.
         """
+        definition = self._as_created(definition)
         kept = tuple((key, str(self.spark.conf.get(key))) for key in KEPT_SETTINGS)
         definition = replace(definition, settings=definition.settings or kept)
+        with self.pool.lent() as session:
+            view = self._compiled(definition, session())
+        levels({**{k: v.parents for k, v in self.views.items()}, str(view.name): view.parents})
+        return view
+
+    def _as_created(self, definition: Definition) -> Definition:
+        """The definition with the settings and columns that it was created under, if it was."""
+        if definition.settings and definition.frozen:
+            return definition
+        shown = self.tables.shown(definition.name, lambda: self.spark)
+        storage = shown_storage(definition.name, shown)
+        found = self.tables.properties(storage, lambda: self.spark) if storage else None
+        return as_created(definition, found) if found else definition
+
+    def _compiled(self, definition: Definition, session: SparkSession) -> View:
+        for key, value in definition.settings:
+            session.conf.set(key, value)
         view = compile_view(
             definition,
-            self.spark,
+            session,
             resolve=self.settings.resolve,
             open_source=lambda table: self.tables.source(table, lambda: self.spark),
             views={key: other for key, other in self.views.items() if key != str(definition.name)},
@@ -80,7 +108,6 @@ class Engine:
                 view.plan.reasons,
                 hint='rewrite the query, or set the policy to "auto" to allow full refreshes',
             )
-        levels({**{k: v.parents for k, v in self.views.items()}, str(view.name): view.parents})
         return view
 
     def define(self, name: str, sql: str, policy: Policy = Policy.AUTO) -> View:
@@ -100,21 +127,42 @@ class Engine:
         *,
         policy: Policy | None = None,
         jobs: int = 1,
+        parents: bool | None = None,
+        trigger: str = "manual",
         run_id: RunId | None = None,
     ) -> list[RefreshResult]:
-        """The results of refreshing some views, and the views they read, on one pin per source."""
-        parents = {key: view.parents for key, view in self.views.items()}
-        chosen = set(parents) if names is None else {str(self.named(name)) for name in names}
-        wanted = with_parents(chosen, parents)
-        views = {key: view for key, view in self.views.items() if key in wanted}
-        run = Run(self.tables, lambda: self.spark, self.pool, views, policy, jobs)
+        """The results of refreshing some views, or all, on one pin per source.
+
+        With ``parents`` the views that they read are refreshed too; with None only when they cannot
+        be read together as they are; with False such a view fails with `frontier-conflict`.
+        """
+        above = {key: view.parents for key, view in self.views.items()}
+        chosen = set(above) if names is None else {str(self.named(name)) for name in names}
+        if parents:
+            chosen = with_parents(chosen, above)
+        run = Run(
+            self.tables,
+            lambda: self.spark,
+            self.pool,
+            {key: view for key, view in self.views.items() if key in chosen},
+            self.views,
+            Options(policy, jobs, parents, trigger, self.lease_seconds),
+            self.registry,
+            lambda view: self.add(self.compile(view.definition)),
+        )
         run.run_id = run_id or run.run_id
         return run.refresh()
+
+    def recover(self, *, older_than: timedelta = HOUR) -> list[Repair]:
+        """What was repaired of runs that did not end; nothing when asked again."""
+        with self.pool.lent() as session:
+            return recover(self.views, self.tables, session(), self.registry, older_than=older_than)
 
     def verify(self, name: str) -> Report:
         """A report when the view equals its query at its frontier, else CheckFailedError."""
         with self.pool.lent() as session:
-            return verify(self.view(name), self.tables, session())
+            view = self.view(name)
+            return verify(view, self.tables, with_settings(session(), view))
 
     def explain(self, name: str) -> Explanation:
         """What a refresh of the view does, and why."""

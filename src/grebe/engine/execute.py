@@ -11,7 +11,7 @@ from grebe.compiler.emit import Leaf, emit
 from grebe.compiler.nodes import At, Named, Node, Scan, Stored, Verbatim
 from grebe.engine.deltas import Side, Stage
 from grebe.engine.writing import merge_of
-from grebe.errors import CheckFailedError, InternalError, StepFailedError
+from grebe.errors import CheckFailedError, GrebeError, InternalError, StepFailedError
 from grebe.formats import base
 from grebe.formats.base import Rows, VersionStats
 from grebe.formats.identity import quoted
@@ -54,13 +54,13 @@ class Execution:
             CheckFailedError: stored rows contradict the change.
             StepFailedError: Spark could not run a step, as it could not run the query.
         """
-        from pyspark.errors import PySparkException
-
         writes: list[base.Write] = []
         for step in bound:
             try:
                 writes += self._step(step)
-            except PySparkException as error:
+            except GrebeError:
+                raise
+            except Exception as error:  # Spark's own, and those of the wire below it
                 raise StepFailedError(
                     "a step of the refresh failed in Spark",
                     detail=str(error).split("\n", maxsplit=1)[0],

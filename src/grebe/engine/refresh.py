@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from grebe.compiler.plan import bind
-from grebe.engine.choice import Choice, Pinned, choose
+from grebe.compiler.plan import LAYOUT, bind
+from grebe.engine.choice import Choice, Pinned, choose, replaced, shown_storage
+from grebe.engine.cut import point_of
 from grebe.engine.deltas import Deltas, Side, Stage
 from grebe.engine.execute import DRIVER_ROWS, Execution
 from grebe.engine.facts import delta_facts
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 
     from grebe.compiler.cost import Past
 
-STATE_LAYOUT = 1
 ENGINE_VERSION = "0.1"
 _CONSTRAINTS: Final = "spark.sql.constraintPropagation.enabled"
 """What Spark infers from filters grows exponentially with the columns that a plan renames, until
@@ -52,8 +52,15 @@ SMALL: Final = {
 """For small deltas planning and scheduling are all that counts."""
 LARGE: Final = {"spark.sql.adaptive.enabled": "true", _CONSTRAINTS: "false"}
 FULL: Final = {"spark.sql.adaptive.enabled": "true", _CONSTRAINTS: "true"}
-NOWHERE: Final = Position(None, None)
-"""The position of a view without a storage table."""
+PLACES: Final = (
+    "refresh.planned",
+    "refresh.deltas",
+    "refresh.computed",
+    "refresh.created",
+    "refresh.committed",
+    "refresh.shown",
+)
+"""The places between the steps of a refresh where tests can interfere."""
 
 
 @dataclass(slots=True)
@@ -69,15 +76,31 @@ class Refresh:
     deltas: Deltas
     stage: Stage
     policy: Policy
+    position: Position
+    """Where the view stood before the sources were pinned: what the commit compares with."""
+    inherited: Mapping[str, SourcePoint] = field(default_factory=dict)
+    """What the parents show of sources that the view does not read itself."""
     past: tuple[Past, ...] = ()
 
     def run(self) -> RefreshResult:
-        """The refresh: position, windows, plan, run, commit."""
+        """The refresh: windows, plan, run, commit; the public name last."""
         started = time.monotonic()
-        position = self.tables.position(self.view.storage_name, self.session) or NOWHERE
-        choice = choose(self.view, position, self.pins, policy=self.policy, past=self.past)
+        position = self.position
+        shown = self.tables.shown(self.view.name, self.session)
+        choice = choose(
+            self.view,
+            position,
+            self.pins,
+            policy=self.policy,
+            past=self.past,
+            replaces=replaced(self.view, shown, self._position_of),
+        )
         reach("refresh.planned")
         done = self._carry_out(choice, position)
+        if shown_storage(self.view.name, shown) != self.view.storage_name:
+            publish(self.tables, self.session(), self.view)
+            reach("refresh.shown")
+        wrote = done.committed is not None and done.outcome is not Outcome.NO_OP
         return RefreshResult(
             view=self.view.name,
             outcome=done.outcome,
@@ -88,15 +111,24 @@ class Refresh:
             rows_out=_rows_out(done.committed),
             frontier=done.frontier or position.frontier,
             version=done.committed.version if done.committed else position.version,
+            row_version=done.committed.version
+            if wrote and done.committed
+            else position.row_version,
         )
 
     def _carry_out(self, choice: Choice, position: Position) -> _Done:
         match choice.outcome:
             case Outcome.NO_OP:
-                return _Done(Outcome.NO_OP)
+                return self._settled(position) if choice.settle else _Done(Outcome.NO_OP)
             case Outcome.INCREMENTAL:
                 return self._incremental(choice, position)
         return self._full(position)
+
+    def _settled(self, position: Position) -> _Done:
+        """The frontier alone follows, so that the versions it names need not be kept for ever."""
+        frontier = self._frontier(Outcome.NO_OP)
+        storage = self.tables.storage(self.view.storage_name, self.session())
+        return _Done(Outcome.NO_OP, 0, storage.commit((), frontier, position), frontier)
 
     def _incremental(self, choice: Choice, position: Position) -> _Done:
         sides = self._sides(choice)
@@ -108,34 +140,41 @@ class Refresh:
         execution = self._execution(sides, position)
         execution.on_driver = rows_in <= DRIVER_ROWS
         _tune(execution.spark, SMALL if execution.on_driver else LARGE)
-        writes = [write for write in execution.run(bound) if not _is_nothing(write)]
-        reach("refresh.computed")
-        frontier = self._frontier()
-        storage = self.tables.storage(self.view.storage_name, self.session())
-        committed = storage.commit(writes, frontier, position)
-        execution.close()
+        try:
+            writes = [write for write in execution.run(bound) if not _is_nothing(write)]
+            reach("refresh.computed")
+            outcome = Outcome.INCREMENTAL if writes else Outcome.NO_OP
+            frontier = self._frontier(outcome)
+            storage = self.tables.storage(self.view.storage_name, self.session())
+            committed = storage.commit(writes, frontier, position)
+        finally:
+            execution.close()
         reach("refresh.committed")
-        outcome = Outcome.INCREMENTAL if writes else Outcome.NO_OP
         return _Done(outcome, rows_in, committed, frontier)
 
     def _full(self, position: Position) -> _Done:
-        """Overwrite everything; the first time the storage table is made, and the name last."""
-        frontier = self._frontier()
+        """Overwrite everything; the first time the storage table is made."""
+        frontier = self._frontier(Outcome.FULL)
         execution = self._execution()
         spark = self.session()
         _tune(spark, FULL)
         storage = self.tables.storage(self.view.storage_name, spark)
-        writes = execution.run(self.view.plan.full)
-        is_first = position.frontier is None
-        if is_first:
-            storage.create(self.view.stored, self.view.properties())
-            position = storage.position()
-        committed = storage.commit(writes, frontier, position)
-        execution.close()
+        try:
+            writes = execution.run(self.view.plan.full)
+            if position.version is None:
+                storage.create(self.view.stored, self.view.properties())
+                reach("refresh.created")
+                made = storage.position()
+                # Somebody may have filled it since: then the commit finds that it has moved.
+                position = made if made.frontier is None else position
+            committed = storage.commit(writes, frontier, position)
+        finally:
+            execution.close()
         reach("refresh.committed")
-        if is_first:
-            publish(self.tables, spark, self.view)
         return _Done(Outcome.FULL, 0, committed, frontier)
+
+    def _position_of(self, storage: TableName) -> Position | None:
+        return self.tables.position(storage, self.session)
 
     def _sides(self, choice: Choice) -> dict[TableName, Side]:
         windows = dict(choice.windows)
@@ -186,19 +225,15 @@ class Refresh:
         ids = [column.id for column in columns if column.name in scope]
         return source.version_stats(position.version, ids)
 
-    def _frontier(self) -> Frontier:
-        points = {
-            str(name): SourcePoint(
-                pin.head.identity, pin.head.version, pin.head.committed_at, pin.head.schema.id
-            )
-            for name, pin in self.pins.items()
-        }
+    def _frontier(self, outcome: Outcome) -> Frontier:
+        own = {str(name): point_of(pin) for name, pin in self.pins.items()}
         return Frontier(
-            sources=tuple(sorted(points.items())),
-            fingerprint=self.view.plan.fingerprint,
+            sources=tuple(sorted({**self.inherited, **own}.items())),
+            fingerprint=self.view.fingerprint,
             run_id=self.run_id,
             engine_version=ENGINE_VERSION,
-            state_layout=STATE_LAYOUT,
+            state_layout=LAYOUT,
+            values=(("outcome", outcome.value),),
         )
 
 

@@ -20,4 +20,6 @@ class RefreshResult:
     rows_out: int = 0
     frontier: Frontier | None = None
     version: Version | None = None
+    row_version: Version | None = None
+    """The last version that changed a row of the view."""
     error: Exception | None = field(default=None, compare=False)

@@ -2,27 +2,58 @@
 
 from __future__ import annotations
 
+import logging
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from grebe.compiler.nodes import MarkJoin, walk
 from grebe.engine.choice import Pinned
+from grebe.engine.compile import fits_parents, fits_sources
+from grebe.engine.cut import Cut, parent_pin, point_of, take
 from grebe.engine.deltas import Deltas
-from grebe.engine.graph import levels
+from grebe.engine.graph import levels, with_parents
+from grebe.engine.lease import SECONDS, Leases, owner_of
 from grebe.engine.pool import Pool
 from grebe.engine.refresh import Refresh, RefreshResult
 from grebe.engine.tables import Tables
 from grebe.engine.views import View
-from grebe.errors import GrebeError
-from grebe.formats.base import Head
-from grebe.model import Outcome, Policy, Reason, RunId, TableName
+from grebe.errors import ConflictError, GrebeError, InternalError, LeaseHeldError
+from grebe.formats.base import STAGED
+from grebe.formats.failpoints import reach
+from grebe.model import Outcome, Policy, Position, Reason, RunId, SourcePoint, TableName
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_PASSES = 5
+    from grebe.registry import Registry
+
+PLACES = ("run.leased", "run.pinned", "run.begun", "run.staged", "run.recorded", "run.cleaned")
+"""The places between the steps of a run where tests can interfere."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a run is to be done."""
+
+    policy: Policy | None = None
+    """Instead of each view's own."""
+    jobs: int = 1
+    parents: bool | None = None
+    """Whether parents are refreshed too; None: when they cannot be read together as they are."""
+    trigger: str = "manual"
+    lease_seconds: float = SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    cut: Cut
+    deltas: Deltas
+    leases: Leases
 
 
 @dataclass(slots=True)
@@ -34,85 +65,180 @@ class Run:
     """The session in use, started at first use."""
     pool: Pool
     """Sessions for the views, one at a time for each."""
-    views: Mapping[str, View]
-    policy: Policy | None = None
-    jobs: int = 1
+    views: dict[str, View]
+    around: Mapping[str, View]
+    """All views that are known, the parents of these among them."""
+    options: Options = field(default_factory=lambda: Options())
+    registry: Registry | None = None
+    recompile: Callable[[View], View] | None = None
+    """Compiles a view again, over its sources as they are."""
     run_id: RunId = field(default_factory=lambda: RunId(uuid.uuid4().hex[:12]))
     results: dict[str, RefreshResult] = field(default_factory=dict)
     staged: list[TableName] = field(default_factory=list)
 
     def refresh(self) -> list[RefreshResult]:
         """The results, parents before children."""
-        parents = {name: view.parents for name, view in self.views.items()}
-        pins = self._pin()
-        deltas = Deltas(self._columns(), self._stage)
-        for level in levels(parents):
-            with ThreadPoolExecutor(max_workers=max(1, self.jobs)) as pool:
-                done = pool.map(lambda name: self._one(self.views[name], pins, deltas), level)
-                self.results.update(zip(level, done, strict=True))
-        self._clean()
+        leases = Leases(
+            self.registry, owner_of(self.run_id), self.options.trigger, self.options.lease_seconds
+        )
+        try:
+            cut = self._cut(leases)
+            reach("run.pinned")
+            deltas = Deltas(self._columns(), self._stage)
+            work = _Work(cut, deltas, leases)
+            for level in levels({name: view.parents for name, view in self.views.items()}):
+                with ThreadPoolExecutor(max_workers=max(1, self.options.jobs)) as pool:
+                    done = pool.map(lambda name: self._one(name, work), level)
+                    self.results.update(zip(level, done, strict=True))
+        finally:
+            self._clean()
+            leases.close()
         return list(self.results.values())
 
-    def _one(self, view: View, pins: Mapping[TableName, Pinned], deltas: Deltas) -> RefreshResult:
-        failed = [name for name in view.parents if self._has_failed(name)]
+    def _cut(self, leases: Leases) -> Cut:
+        """Where everything stands; parents that cannot be read as they are join the run."""
+        self._lease(self.views, leases)
+        cut = self._taken()
+        if cut.conflict and self.options.parents is None:
+            parents = {name: view.parents for name, view in self.around.items()}
+            more = with_parents(self.views, parents) - set(self.views)
+            self.views = {name: self.around[name] for name in (*more, *self.views)}
+            self._lease(more, leases)
+            cut = self._taken()
+        return cut
+
+    def _lease(self, names: Iterable[str], leases: Leases) -> None:
+        for name in leases.acquire(names):
+            error = LeaseHeldError(
+                f'view "{name}" is being refreshed by somebody else', hint="refresh again later"
+            )
+            self.results[name] = self._failed(self.views[name], error)
+        reach("run.leased")
+
+    def _taken(self) -> Cut:
+        """The cut, after definitions that no longer fit their sources were compiled again."""
+        self._fit({})
+        cut = take(self.tables, self.spark, self.views, self.around)
+        if self._fit(cut.pins):
+            cut = take(self.tables, self.spark, self.views, self.around)
+        return cut
+
+    def _fit(self, pins: Mapping[TableName, Pinned]) -> bool:
+        """True when a view was compiled again, parents before children."""
+        again = False
+        for level in levels({name: view.parents for name, view in self.views.items()}):
+            for name in level:
+                view, known = self.views[name], {**self.around, **self.views}
+                if not (fits_parents(view, known) and fits_sources(view, pins)):
+                    again |= self._compiled_again(name)
+        return again
+
+    def _compiled_again(self, name: str) -> bool:
+        try:
+            if self.recompile:
+                self.views[name] = self.recompile(self.views[name])
+        except GrebeError as error:
+            self.results[name] = self._failed(self.views[name], error)
+            return False
+        return True
+
+    def _one(self, name: str, work: _Work) -> RefreshResult:
+        view = self.views[name]
+        if name in self.results:
+            return self.results[name]
+        failed = [parent for parent in view.parents if self._has_failed(parent)]
         if failed:
             reason = Reason("upstream-failed", f"not refreshed, because {', '.join(failed)} failed")
-            return RefreshResult(view.name, Outcome.FAILED, self.run_id, 0.0, (reason,))
+            return RefreshResult(view.name, Outcome.FAILED, self._id(view), 0.0, (reason,))
+        work.leases.begin(name, self._id(view))
+        reach("run.begun")
         try:
             with self.pool.lent() as session:
-                return self._refreshed(view, pins, deltas, session)
+                result = self._refreshed(view, work, session)
         except GrebeError as error:
-            reason = Reason(error.code, error.explain())
-            return RefreshResult(
-                view.name, Outcome.FAILED, self.run_id, 0.0, (reason,), error=error
-            )
+            result = self._failed(view, error)
+        except Exception as error:  # what nobody foresaw stops one view, not its siblings
+            log.exception('view "%s" was not refreshed', name)
+            broken = InternalError.broken(f"{type(error).__name__}: {error}")
+            broken.__cause__ = error
+            result = self._failed(view, broken)
+        work.leases.finish(result)
+        reach("run.recorded")
+        work.leases.release(name)
+        return result
 
     def _refreshed(
-        self,
-        view: View,
-        pins: Mapping[TableName, Pinned],
-        deltas: Deltas,
-        session: Callable[[], SparkSession],
+        self, view: View, work: _Work, session: Callable[[], SparkSession]
     ) -> RefreshResult:
+        for name, _ in view.sources:
+            if name in work.cut.missing:
+                raise work.cut.missing[name]
+        if work.cut.conflict and any(parent not in self.views for parent in view.parents):
+            raise ConflictError(
+                f'the parents of view "{view.name}" cannot be read together',
+                detail=work.cut.conflict,
+                hint="refresh the parents with it",
+                code="frontier-conflict",
+            )
         return Refresh(
             view=view,
-            run_id=RunId(f"{self.run_id}_{sorted(self.views).index(str(view.name))}"),
+            run_id=self._id(view),
             tables=self.tables,
-            session=lambda: _with_settings(session(), view),
-            pins=self._pins_of(view, pins, session),
-            deltas=deltas,
+            session=lambda: with_settings(session(), view),
+            pins=self._pins_of(view, work.cut, session),
+            deltas=work.deltas,
             stage=self._stage,
-            policy=self.policy or view.definition.policy,
+            policy=self.options.policy or view.definition.policy,
+            position=work.cut.positions[str(view.name)],
+            inherited=self._inherited(view, work.cut),
+            past=work.leases.past(str(view.name)),
         ).run()
+
+    def _id(self, view: View) -> RunId:
+        return RunId(f"{self.run_id}_{sorted(self.views).index(str(view.name))}")
+
+    def _failed(self, view: View, error: GrebeError) -> RefreshResult:
+        reason = Reason(error.code, error.explain())
+        return RefreshResult(view.name, Outcome.FAILED, self._id(view), 0.0, (reason,), error=error)
 
     def _has_failed(self, name: str) -> bool:
         result = self.results.get(name)
         return result is not None and result.outcome is Outcome.FAILED
 
-    def _pin(self) -> dict[TableName, Pinned]:
-        """One version per source for the whole run: all pointers, until two passes agree."""
-        stored = {view.storage_name for view in self.views.values()}
-        names = sorted({name for view in self.views.values() for name, _ in view.sources} - stored)
-        sources = {name: self.tables.source(name, self.spark) for name in names}
-        heads: dict[TableName, Head] = {}
-        for _ in range(_PASSES):
-            seen = {name: source.head() for name, source in sources.items()}
-            if seen == heads:
-                break
-            heads = seen
-        return {name: Pinned(sources[name], head) for name, head in heads.items()}
-
     def _pins_of(
-        self, view: View, pins: Mapping[TableName, Pinned], session: Callable[[], SparkSession]
+        self, view: View, cut: Cut, session: Callable[[], SparkSession]
     ) -> dict[TableName, Pinned]:
         """The pins of a view's sources, readable in its session; parents as the run left them."""
+        parents = {self._known(name).storage_name: name for name in view.parents}
         found: dict[TableName, Pinned] = {}
         for name, _ in view.sources:
             source = self.tables.source(name, session)
-            pinned = pins.get(name)
-            head = pinned.head if pinned else source.head()
-            found[name] = Pinned(source, head)
+            if name in parents:
+                parent = parents[name]
+                position = self._left(parent, cut)
+                found[name] = parent_pin(source, position, self._known(parent).fingerprint)
+            else:
+                found[name] = Pinned(source, cut.pins[name].head)
         return found
+
+    def _known(self, name: str) -> View:
+        return self.views.get(name) or self.around[name]
+
+    def _left(self, name: str, cut: Cut) -> Position:
+        """Where a view stands: after its refresh in this run, or as it was found."""
+        result = self.results.get(name)
+        if result is None:
+            return cut.positions[name]
+        return Position(result.frontier, result.version, result.row_version)
+
+    def _inherited(self, view: View, cut: Cut) -> dict[str, SourcePoint]:
+        """What the parents show of further sources, as this run reads them where it does."""
+        found: dict[str, SourcePoint] = {}
+        for parent in view.parents:
+            frontier = self._left(parent, cut).frontier
+            found.update(frontier.by_source if frontier else {})
+        pinned = {str(name): point_of(pin) for name, pin in cut.pins.items()}
+        return {name: pinned.get(name, point) for name, point in found.items()}
 
     def _columns(self) -> dict[TableName, tuple[int, ...]]:
         ids: dict[TableName, dict[int, None]] = {}
@@ -124,21 +250,34 @@ class Run:
     def _stage(self, rows: DataFrame) -> str:
         """Rows where every session of the run can read them; removed when the run ends."""
         beside = next(iter(self.views.values())).name
-        name = TableName(
-            beside.catalog, beside.schema, f"__grebe_stage_{self.run_id}_{len(self.staged)}"
-        )
+        name = TableName(beside.catalog, beside.schema, f"{STAGED}{self.run_id}_{len(self.staged)}")
         self.staged.append(name)
-        return self.tables.stage(name, rows)
+        text = self.tables.stage(name, rows)
+        reach("run.staged")
+        return text
 
     def _clean(self) -> None:
         if self.staged:
             spark = self.spark()
             for name in self.staged:
-                self.tables.unstage(name, spark)
+                try:
+                    self.tables.unstage(name, spark)
+                except Exception:  # recovery removes it later
+                    log.warning('staged table "%s" stays', name, exc_info=True)
+        reach("run.cleaned")
 
 
-def _with_settings(spark: SparkSession, view: View) -> SparkSession:
+_RULES = "spark.sql.optimizer.excludedRules"
+_BROKEN_RULE = "org.apache.spark.sql.catalyst.optimizer.PushProjectionThroughUnion"
+"""Loses columns of an EXISTS in a SELECT list when it stands in two branches of a union (4.1)."""
+
+
+def with_settings(spark: SparkSession, view: View) -> SparkSession:
     """The session with the settings that the view was defined under."""
     for key, value in view.definition.settings:
         spark.conf.set(key, value)
+    if any(isinstance(node, MarkJoin) for node in walk(view.plan.definition)):
+        spark.conf.set(_RULES, _BROKEN_RULE)
+    else:
+        spark.conf.unset(_RULES)
     return spark

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -52,6 +53,18 @@ class Tables:
     def publish(self, name: TableName, session: SparkSession, select: Select) -> None:
         """Make a public name show what a SELECT says, in one step."""
         self._opener(name).publish(name, session, select)
+
+    def shown(self, name: TableName, spark: Session) -> str | None:
+        """The SELECT behind a public name, without Spark where the catalog allows it; or None."""
+        return self._opener(name).shown(name, spark)
+
+    def properties(self, name: TableName, spark: Session) -> Mapping[str, str] | None:
+        """What is kept with a storage table, without Spark where the catalog allows it; or None."""
+        return self._opener(name).properties(name, spark)
+
+    def staged(self, beside: TableName, session: SparkSession) -> Sequence[TableName]:
+        """What is staged in the schema of a table, by whatever run."""
+        return self._opener(beside).staged(beside, session)
 
     def stage(self, name: TableName, rows: DataFrame) -> str:
         """Keep rows where every session can read them; the SQL text to read them by."""

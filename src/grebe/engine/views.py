@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 
 from grebe.compiler.expand import Parent
 from grebe.compiler.nodes import Scan, walk
@@ -24,6 +25,13 @@ class Definition:
     settings: tuple[tuple[str, str], ...] = ()
     properties: tuple[tuple[str, str], ...] = ()
     partitioned_by: tuple[str, ...] = ()
+    frozen: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """The columns that each relation had when the view was created: what `*` means ever after."""
+
+    @property
+    def columns_of(self) -> dict[str, tuple[str, ...]]:
+        """The frozen columns by relation."""
+        return dict(self.frozen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +64,17 @@ class View:
         return self.definition.name
 
     @property
+    def fingerprint(self) -> str:
+        """A digest of what is stored and shown: the plan, and the types that Spark gave it."""
+        types = [f"{name} {kind}" for name, kind in self.columns]
+        types += [f"{column.name} {column.type}" for column in self.stored.columns]
+        parts = "\x1f".join([self.plan.fingerprint, *types])
+        return blake2b(parts.encode(), digest_size=16).hexdigest()
+
+    @property
     def storage_name(self) -> TableName:
         """The table that holds the rows; another definition has another table."""
-        own = f"{PREFIX}{self.name.name}_{self.plan.fingerprint[:8]}"
+        own = f"{PREFIX}{self.name.name}_{self.fingerprint[:8]}"
         return replace(self.name, name=own)
 
     @property
@@ -74,10 +90,23 @@ class View:
             "grebe.policy": self.definition.policy,
             "grebe.settings": json.dumps(dict(self.definition.settings), sort_keys=True),
             "grebe.columns": json.dumps(self.columns),
-            "grebe.fingerprint": self.plan.fingerprint,
+            "grebe.fingerprint": self.fingerprint,
             "grebe.layout": str(LAYOUT),
+            "grebe.frozen": json.dumps(self.definition.frozen),
             **dict(self.definition.properties),
         }
+
+
+def as_created(definition: Definition, properties: Mapping[str, str]) -> Definition:
+    """The definition with what its storage table kept of its creation, if that is the same text."""
+    if properties.get("grebe.sql") != definition.sql:
+        return definition
+    settings = definition.settings or tuple(
+        json.loads(properties.get("grebe.settings", "{}")).items()
+    )
+    kept = json.loads(properties.get("grebe.frozen", "[]"))
+    frozen = definition.frozen or tuple((name, tuple(columns)) for name, columns in kept)
+    return replace(definition, settings=settings, frozen=frozen)
 
 
 def used_columns(plan: RefreshPlan, schemas: Mapping[str, Sequence[Used]]) -> dict[str, list[Used]]:

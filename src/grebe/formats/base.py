@@ -271,6 +271,9 @@ class Storage(Protocol):
         """Remove what an unpublished run left behind; never a file of a published one."""
 
 
+STAGED = "__grebe_stage_"
+"""How the name of a staged table begins; the run's id and a number follow."""
+
 Session = Callable[[], "SparkSession"]
 """Gives the session when it is needed: Spark is not started before."""
 
@@ -292,6 +295,15 @@ class Opener(Protocol):
 
     def publish(self, name: TableName, session: SparkSession, select: Select) -> None:
         """Make a public name show what ``select`` says, in one step."""
+
+    def shown(self, name: TableName, spark: Session) -> str | None:
+        """The SELECT behind a public name, without Spark where that is possible; None: no name."""
+
+    def properties(self, name: TableName, spark: Session) -> Mapping[str, str] | None:
+        """What `Storage.create` was given to keep with a table; None: no table."""
+
+    def staged(self, beside: TableName, session: SparkSession) -> Sequence[TableName]:
+        """What is staged in the schema of a table, by whatever run."""
 
     def stage(self, name: TableName, rows: DataFrame) -> str:
         """Keep rows where every session and executor can read them; the SQL text to read them."""

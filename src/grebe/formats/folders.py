@@ -10,7 +10,7 @@ from pathlib import Path
 
 from grebe.errors import ConfigError, UnknownTableError
 from grebe.formats.base import Place
-from grebe.formats.files import local_path
+from grebe.formats.files import local_path, torn
 from grebe.model import TableName
 
 VIEW_FILE = "_grebe_view.json"
@@ -47,6 +47,26 @@ def write_view(folder: str, select: str) -> None:
         stream.flush()
         os.fsync(stream.fileno())
     draft.replace(target)
+
+
+def read_view(folder: str) -> str | None:
+    """The SELECT of a public name; None when there is none."""
+    local = local_path(folder)
+    if local is None or not (file := Path(local) / VIEW_FILE).is_file():
+        return None
+    try:
+        return str(json.loads(file.read_text(encoding="utf-8"))["sql"])
+    except (ValueError, KeyError) as error:
+        raise torn(str(file), error) from error
+
+
+def folders_beside(folder: str, prefix: str) -> list[str]:
+    """The names of the folders beside one that begin with a text, on this machine's disk."""
+    local = local_path(folder)
+    parent = Path(local).parent if local else None
+    if parent is None or not parent.is_dir():
+        return []
+    return sorted(entry.name for entry in parent.iterdir() if entry.name.startswith(prefix))
 
 
 def remove_folder(folder: str) -> None:

@@ -6,13 +6,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from grebe.errors import SourceError, UnknownTableError
-from grebe.formats.base import Place, Select, Session, Source, Storage
+from grebe.formats.base import STAGED, Place, Select, Session, Source, Storage
 from grebe.formats.delta.log import Log
 from grebe.formats.delta.position import read_position
 from grebe.formats.delta.source import DeltaSource
 from grebe.formats.delta.storage import DeltaStorage
 from grebe.formats.files import DriverFiles, Files, SparkFiles, local_path
-from grebe.formats.folders import folder_of, remove_folder, write_view
+from grebe.formats.folders import (
+    folder_of,
+    folders_beside,
+    read_view,
+    remove_folder,
+    write_view,
+)
+from grebe.formats.spark_names import described_view, tables_beside
 from grebe.formats.sql_text import quote
 from grebe.model import Position, TableName
 
@@ -59,6 +66,29 @@ class DeltaTables:
             session.sql(text).collect()
         else:
             write_view(folder_of(self.place, name), select("spark"))
+
+    def shown(self, name: TableName, spark: Session) -> str | None:
+        """The text of the catalog's view, or of the file in the folder of the public name."""
+        if self.place.spark_catalog:
+            return described_view(spark(), self.relation(name))
+        return read_view(folder_of(self.place, name))
+
+    def properties(self, name: TableName, spark: Session) -> dict[str, str] | None:
+        """The table's configuration, from its log."""
+        try:
+            log = self._log(name, spark)
+            metadata, _ = log.described(log.refreshed().head)
+        except UnknownTableError:
+            return None
+        return dict(metadata.configuration)
+
+    def staged(self, beside: TableName, session: SparkSession) -> list[TableName]:
+        """Tables of the schema whose names say that they are staged."""
+        if self.place.spark_catalog:
+            names = tables_beside(session, self.relation(beside), STAGED)
+        else:
+            names = folders_beside(folder_of(self.place, beside), STAGED)
+        return [replace(beside, name=name) for name in names]
 
     def stage(self, name: TableName, rows: DataFrame) -> str:
         """A table of its own."""

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from grebe.compiler.program.text import ident
 from grebe.errors import ConfigError, SourceError, UnknownTableError
-from grebe.formats.base import Place, Select, Session, Source, Storage
+from grebe.formats.base import STAGED, Place, Select, Session, Source, Storage
 from grebe.formats.ducklake import connections
 from grebe.formats.ducklake.connections import Address
 from grebe.formats.ducklake.source import DuckLakeSource
 from grebe.formats.ducklake.storage import DuckLakeStorage
 from grebe.formats.files import local_path
+from grebe.formats.folders import folders_beside
 from grebe.formats.identity import quoted
 from grebe.model import Position, TableName
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+T = TypeVar("T")
 
 CATALOG = "__grebe_catalog"
 """Stands for the catalog in the text of a public SELECT: its name differs in every connection."""
@@ -59,14 +63,7 @@ class DuckLakeTables:
 
     def position(self, name: TableName, spark: Session) -> Position | None:
         """The position of a storage table, from the catalog."""
-        try:
-            return DuckLakeStorage(None, name, address_of(self.place)).position()
-        except UnknownTableError:
-            return None
-        except SourceError as error:
-            if error.code == "catalog-missing":
-                return None
-            raise
+        return _or_none(DuckLakeStorage(None, name, address_of(self.place)).position)
 
     def publish(self, name: TableName, session: SparkSession, select: Select) -> None:
         """A view of the catalog, for everybody who reads it with DuckDB."""
@@ -74,6 +71,29 @@ class DuckLakeTables:
             body = select("duckdb").replace(ident(CATALOG), ident(lake.alias))
             view = ident(lake.alias, name.schema, name.name)
             lake.rows(f"CREATE OR REPLACE VIEW {view} AS {body}")
+
+    def shown(self, name: TableName, spark: Session) -> str | None:
+        """The text of the catalog's view."""
+        return _or_none(lambda: self._shown(name))
+
+    def _shown(self, name: TableName) -> str | None:
+        with connections.session(address_of(self.place)) as lake:
+            found = lake.rows(
+                f"SELECT v.sql FROM {lake.meta}.ducklake_view AS v JOIN {lake.meta}.ducklake_schema"
+                " AS s ON s.schema_id = v.schema_id AND s.end_snapshot IS NULL"
+                " WHERE v.end_snapshot IS NULL AND s.schema_name = ? AND v.view_name = ?",
+                [name.schema, name.name],
+            )
+        return str(found[0][0]) if found else None
+
+    def properties(self, name: TableName, spark: Session) -> dict[str, str] | None:
+        """What is kept with a storage table, as its comment."""
+        return _or_none(DuckLakeStorage(None, name, address_of(self.place)).properties)
+
+    def staged(self, beside: TableName, session: SparkSession) -> list[TableName]:
+        """Folders beside the table's whose names say that they are staged."""
+        names = folders_beside(self._folder(beside), STAGED)
+        return [replace(beside, name=name) for name in names]
 
     def stage(self, name: TableName, rows: DataFrame) -> str:
         """Parquet files in the catalog's own folder, which every executor can read."""
@@ -94,3 +114,15 @@ class DuckLakeTables:
                 " AND scope IS NULL"
             )[0]
         return f"{root.rstrip('/')}/{name.schema}/{name.name}"
+
+
+def _or_none(read: Callable[[], T]) -> T | None:
+    """What is read; None where there is no such table or no catalog yet."""
+    try:
+        return read()
+    except UnknownTableError:
+        return None
+    except SourceError as error:
+        if error.code == "catalog-missing":
+            return None
+        raise

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from grebe.errors import UnknownTableError
-from grebe.formats.base import Place, Select, Session, Source, Storage
+from grebe.formats.base import STAGED, Place, Select, Session, Source, Storage
+from grebe.formats.files import torn
 from grebe.formats.iceberg.catalog import Locator, locator_of
 from grebe.formats.iceberg.files import DriverFiles, Files, SparkFiles, local_path
 from grebe.formats.iceberg.history import Lineage, MetadataReader
+from grebe.formats.iceberg.metadata import parse_metadata
 from grebe.formats.iceberg.position import read_position
 from grebe.formats.iceberg.source import IcebergSource
 from grebe.formats.iceberg.storage import IcebergStorage
+from grebe.formats.spark_names import described_view, tables_beside
 from grebe.model import Position, TableName
 
 if TYPE_CHECKING:
@@ -67,6 +72,32 @@ class IcebergTables:
         view = self._known(name).quoted()
         session.sql(f"CREATE OR REPLACE VIEW {view} AS {select('spark')}").collect()
 
+    def shown(self, name: TableName, spark: Session) -> str | None:
+        """The text of an Iceberg view, from its metadata file where the catalog can be read."""
+        known, locator = self._known(name), self._locator(spark)
+        if locator.needs_spark:
+            return described_view(spark(), known.quoted())
+        try:
+            location = locator.metadata_location(known)
+        except UnknownTableError:
+            return None
+        (content,) = self._files(spark).read([location])
+        return _view_text(location, content)
+
+    def properties(self, name: TableName, spark: Session) -> dict[str, str] | None:
+        """The table's own properties, from its metadata file."""
+        try:
+            location = self._locator(spark).metadata_location(self._known(name))
+        except UnknownTableError:
+            return None
+        (content,) = self._files(spark).read([location])
+        return dict(parse_metadata(location, content).properties)
+
+    def staged(self, beside: TableName, session: SparkSession) -> list[TableName]:
+        """Tables of the schema whose names say that they are staged."""
+        names = tables_beside(session, self.relation(beside), STAGED)
+        return [replace(beside, name=name) for name in names]
+
     def stage(self, name: TableName, rows: DataFrame) -> str:
         """A table of its own."""
         table = self._known(name).quoted()
@@ -88,3 +119,16 @@ class IcebergTables:
         """The driver reads this machine's disk itself; elsewhere only Spark has the credentials."""
         root = self.place.root
         return DriverFiles() if root and local_path(root) else SparkFiles(spark)
+
+
+def _view_text(location: str, content: bytes) -> str | None:
+    """The text of the current version of a view; None when the file is a table's."""
+    try:
+        document = json.loads(gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content)
+        current = document.get("current-version-id")
+        for version in document.get("versions", ()):
+            if version["version-id"] == current:
+                return str(version["representations"][0]["sql"])
+    except (ValueError, KeyError, IndexError, OSError, EOFError) as error:
+        raise torn(location, error) from error
+    return None

@@ -45,6 +45,18 @@ class ParquetTables:
         """Nothing: see `storage`."""
         raise self._no_storage(name)
 
+    def shown(self, name: TableName, spark: Session) -> str | None:
+        """None: no view has its name here."""
+        return None
+
+    def properties(self, name: TableName, spark: Session) -> dict[str, str] | None:
+        """None: no view has its storage here."""
+        return None
+
+    def staged(self, beside: TableName, session: SparkSession) -> list[TableName]:
+        """Nothing is ever staged here."""
+        return []
+
     def stage(self, name: TableName, rows: DataFrame) -> str:
         """Nothing: see `storage`."""
         raise self._no_storage(name)

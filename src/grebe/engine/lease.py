@@ -1,0 +1,125 @@
+"""The journal beside a run: who may write, what began, how it ended. Saves work, never correctness.
+
+Every call may fail without harm: a registry that cannot be reached is told once and then left out.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+from grebe.engine.result import RefreshResult
+from grebe.errors import RegistryError
+from grebe.registry.records import Counts, Lease, RunRecord
+
+if TYPE_CHECKING:
+    from grebe.compiler.cost import Past
+    from grebe.registry import Registry
+
+SECONDS = 60.0
+"""How long a lease lasts without being renewed: what a killed run costs the next one."""
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Leases:
+    """The leases of one run and its entries in the journal; does nothing without a registry."""
+
+    registry: Registry | None
+    owner: str
+    trigger: str = "manual"
+    seconds: float = SECONDS
+    held: dict[str, Lease] = field(default_factory=dict)
+    guard: threading.Lock = field(default_factory=threading.Lock)
+    over: threading.Event = field(default_factory=threading.Event)
+    keeper: threading.Thread | None = None
+
+    def acquire(self, views: Iterable[str]) -> set[str]:
+        """Take the leases of some views; those that somebody else holds."""
+        if self.registry is None:
+            return set()
+        taken: set[str] = set()
+        for view in sorted(views):
+            lease, known = self._asked(lambda r, v=view: r.acquire(v, self.owner, self.seconds))  # type: ignore[misc]
+            if lease is not None:
+                with self.guard:
+                    self.held[view] = lease
+            elif known:
+                taken.add(view)
+        if self.held and self.keeper is None:
+            self.keeper = threading.Thread(target=self._keep, name="grebe-lease", daemon=True)
+            self.keeper.start()
+        return taken
+
+    def release(self, view: str) -> None:
+        """Let others write a view."""
+        with self.guard:
+            lease = self.held.pop(view, None)
+        if lease is not None:
+            self._asked(lambda r: r.release(lease))
+
+    def close(self) -> None:
+        """Release whatever is still held."""
+        self.over.set()
+        for view in list(self.held):
+            self.release(view)
+        if self.keeper is not None:
+            self.keeper.join()
+
+    def past(self, view: str) -> tuple[Past, ...]:
+        """What earlier runs of a view cost."""
+        found, _ = self._asked(lambda r: r.past(view))
+        return found or ()
+
+    def begin(self, view: str, run_id: str) -> None:
+        """Write down that a run begins."""
+        self._asked(lambda r: r.begin(RunRecord(run_id, view, self.trigger, self.owner)))
+
+    def finish(self, result: RefreshResult) -> None:
+        """Write down how a run ended."""
+        record = RunRecord(
+            result.run_id,
+            str(result.view),
+            self.trigger,
+            self.owner,
+            outcome=result.outcome,
+            reasons=result.reasons,
+            counts=Counts(result.rows_in, result.rows_out),
+            seconds=result.seconds,
+            frontier_json=result.frontier.to_json() if result.frontier else None,
+            error=str(result.error) if result.error else None,
+        )
+        self._asked(lambda r: r.finish(record))
+
+    def _keep(self) -> None:
+        """Renew what is held, as long as the run lasts."""
+        while not self.over.wait(self.seconds / 3):
+            with self.guard:
+                held = dict(self.held)
+            for view, lease in held.items():
+                renewed, _ = self._asked(lambda r, item=lease: r.renew(item))  # type: ignore[misc]
+                with self.guard:
+                    if renewed is not None and view in self.held:
+                        self.held[view] = renewed
+
+    def _asked(self, question: Callable[[Registry], T]) -> tuple[T | None, bool]:
+        """The registry's answer, and whether it gave one."""
+        if self.registry is None:
+            return None, False
+        try:
+            return question(self.registry), True
+        except RegistryError as error:
+            log.warning("the registry cannot be used: %s", error.explain())
+            return None, False
+
+
+def owner_of(run_id: str) -> str:
+    """Who holds a lease: this process, for this run."""
+    return f"{socket.gethostname()}/{os.getpid()}/{run_id}"

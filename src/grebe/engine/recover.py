@@ -1,0 +1,138 @@
+"""Clears up after runs that did not end. Asked again, it finds nothing to do.
+
+Nothing here is needed for right results: what a dead run left is invisible. A branch or a staged
+table is removed only when nobody holds the view's lease and it is older than any run may last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from grebe.engine.choice import shown_storage
+from grebe.engine.public import publish
+from grebe.engine.tables import Tables
+from grebe.engine.views import View
+from grebe.errors import UnknownTableError
+from grebe.formats.failpoints import reach
+from grebe.model import Outcome, Position, Reason, TableName
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from grebe.registry import Registry, RunRecord
+
+HOUR: Final = timedelta(hours=1)
+PLACES: Final = ("recover.abandoned", "recover.shown", "recover.unstaged", "recover.repaired")
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """One thing that recovery did, and to what."""
+
+    kind: str
+    """`branch`, `public-name`, `staged` or `run`."""
+    name: str
+    detail: str
+
+
+def recover(
+    views: Mapping[str, View],
+    tables: Tables,
+    spark: SparkSession,
+    registry: Registry | None = None,
+    *,
+    older_than: timedelta = HOUR,
+) -> list[Repair]:
+    """What was repaired."""
+    before = datetime.now(UTC) - older_than
+    free = [view for name, view in views.items() if not registry or not registry.holder(name)]
+    found: list[Repair] = []
+    for view in free:
+        found += _branches(view, tables, spark, before)
+        found += _public_name(view, tables, spark)
+    found += _staged(views.values(), tables, spark, before)
+    if registry is not None:
+        found += _journal(views, tables, spark, registry)
+    return found
+
+
+def _branches(view: View, tables: Tables, spark: SparkSession, before: datetime) -> list[Repair]:
+    """What unfinished runs left in the storage table."""
+    if tables.position(view.storage_name, lambda: spark) is None:
+        return []
+    storage = tables.storage(view.storage_name, spark)
+    found: list[Repair] = []
+    for orphan in storage.orphans():
+        if orphan.since <= before:
+            storage.abandon(orphan.run_id)
+            reach("recover.abandoned")
+            found.append(Repair("branch", str(view.name), f"run {orphan.run_id}"))
+    return found
+
+
+def _public_name(view: View, tables: Tables, spark: SparkSession) -> list[Repair]:
+    """A published storage table that its public name does not show."""
+    position = tables.position(view.storage_name, lambda: spark)
+    if position is None or position.frontier is None:
+        return []
+    shown = shown_storage(view.name, tables.shown(view.name, lambda: spark))
+    if shown == view.storage_name:
+        return []
+    publish(tables, spark, view)
+    reach("recover.shown")
+    return [Repair("public-name", str(view.name), f"shows {view.storage_name.name}")]
+
+
+def _staged(
+    views: Iterable[View], tables: Tables, spark: SparkSession, before: datetime
+) -> list[Repair]:
+    """Staged tables of runs that are over; one schema is looked through once."""
+    beside = {(view.name.catalog, view.name.schema): view.name for view in views}
+    found: list[Repair] = []
+    for name in beside.values():
+        for staged in tables.staged(name, spark):
+            if _made_before(staged, tables, spark, before):
+                tables.unstage(staged, spark)
+                reach("recover.unstaged")
+                found.append(Repair("staged", str(staged), "dropped"))
+    return found
+
+
+def _made_before(name: TableName, tables: Tables, spark: SparkSession, before: datetime) -> bool:
+    try:
+        made = tables.source(name, lambda: spark).head().committed_at
+    except UnknownTableError:
+        return False
+    # Without a commit it cannot be told how old it is: a run may be about to fill it.
+    return made is not None and made <= before
+
+
+def _journal(
+    views: Mapping[str, View], tables: Tables, spark: SparkSession, registry: Registry
+) -> list[Repair]:
+    """Runs that began and did not end: the storage table knows whether they landed."""
+    found: list[Repair] = []
+    for run in registry.unfinished():
+        holder = registry.holder(run.view)
+        if holder is not None and holder.owner == run.owner:
+            continue
+        view = views.get(run.view)
+        position = tables.position(view.storage_name, lambda: spark) if view else None
+        ended = _ended(run, position)
+        registry.finish(ended)
+        reach("recover.repaired")
+        found.append(Repair("run", run.view, f"run {run.run_id}: {ended.outcome}"))
+    return found
+
+
+def _ended(run: RunRecord, position: Position | None) -> RunRecord:
+    frontier = position.frontier if position else None
+    if frontier is not None and frontier.run_id == run.run_id:
+        outcome = Outcome(dict(frontier.values).get("outcome", Outcome.INCREMENTAL))
+        reason = Reason("recovered", "the run landed, but did not live to say so")
+        return replace(run, outcome=outcome, reasons=(reason,), frontier_json=frontier.to_json())
+    reason = Reason("abandoned", "the run ended without a result, and is not the last that landed")
+    return replace(run, outcome=Outcome.FAILED, reasons=(reason,), error=reason.message)

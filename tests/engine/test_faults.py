@@ -1,0 +1,155 @@
+"""Faults that meet a refresh from outside, each while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from typing import TYPE_CHECKING
+
+import pytest
+
+from engine.shop import Shop
+from grebe.config import Settings
+from grebe.engine import refresh, run
+from grebe.model import Outcome, Policy
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_numbers = count()
+
+DAYS = "SELECT cust, COUNT(*) AS n FROM {s}.orders GROUP BY cust"
+
+
+@pytest.fixture
+def shop(spark: SparkSession, project: Settings) -> Shop:
+    shop = Shop.opened(spark, project, f"fault{next(_numbers)}", orders=40)
+    shop.view("days", DAYS, Policy.AUTO)
+    shop.refreshed()
+    return shop
+
+
+@pytest.fixture
+def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Callable[[], None]], None]:
+    """Does something once, in the middle of a refresh: when it comes by a place."""
+
+    def arrange(place: str, action: Callable[[], None]) -> None:
+        waiting = [action]
+
+        def reached(name: str) -> None:
+            if name == place and waiting:
+                waiting.pop()()
+
+        monkeypatch.setattr(refresh, "reach", reached)
+        monkeypatch.setattr(run, "reach", reached)
+
+    return arrange
+
+
+At = Callable[[str, Callable[[], None]], None]
+
+
+def equals(shop: Shop) -> None:
+    shown = shop.spark.table(f"lake.{shop.schema}.days")
+    query = shop.spark.sql(DAYS.format(s=f"lake.{shop.schema}"))
+    assert shown.exceptAll(query).collect() == []
+    assert query.exceptAll(shown).collect() == []
+
+
+def change(shop: Shop, number: int) -> None:
+    shop.sql(
+        f"INSERT INTO {{s}}.orders VALUES ({number}, 3, 1, NULL, 0), ({number}, NULL, 1, NULL, 0)"
+    )
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("place", ["run.pinned", "refresh.planned", "refresh.deltas"])
+def test_what_a_source_gains_after_the_pin_comes_with_the_next_run(
+    shop: Shop, at: At, place: str
+) -> None:
+    change(shop, 1000)
+    at(place, lambda: change(shop, 2000))
+    first = shop.refreshed()["days"]
+    assert first.rows_in == 2
+    assert shop.refreshed()["days"].rows_in == 2
+    equals(shop)
+
+
+@pytest.mark.spark
+def test_a_view_dropped_during_its_refresh_is_not_raised_from_the_dead(shop: Shop, at: At) -> None:
+    storage = shop.engine.view(f"{shop.schema}.days").storage_name
+    change(shop, 1000)
+    at("refresh.computed", lambda: shop.sql(f"DROP TABLE {storage.quoted()}"))
+    result = shop.engine.refresh()[0]
+    assert result.outcome is Outcome.FAILED
+    assert shop.engine.tables.position(storage, lambda: shop.spark) is None
+    assert shop.refreshed()["days"].outcome is Outcome.FULL
+    equals(shop)
+
+
+@pytest.mark.spark
+def test_a_version_expired_before_or_during_a_refresh_is_never_guessed(shop: Shop, at: At) -> None:
+    expire = (
+        f"CALL lake.system.expire_snapshots(table => '{shop.schema}.orders',"
+        " older_than => TIMESTAMP '2100-01-01 00:00:00', retain_last => 1)"
+    )
+    change(shop, 1000)
+    shop.sql(expire)
+    rebuilt = shop.refreshed()["days"]
+    assert [reason.code for reason in rebuilt.reasons] == ["history-expired"]
+    change(shop, 2000)
+    at("refresh.planned", lambda: shop.sql(expire))
+    during = shop.engine.refresh()[0]
+    if during.outcome is Outcome.FAILED:
+        assert during.reasons[0].code != "internal"
+    shop.refreshed()
+    equals(shop)
+
+
+@pytest.mark.spark
+def test_two_tables_that_change_names_are_not_mixed_up(shop: Shop) -> None:
+    shop.sql("CREATE TABLE {s}.twin USING iceberg AS SELECT * FROM {s}.orders WHERE cust < 4")
+    for old, new in (("orders", "away"), ("twin", "orders"), ("away", "twin")):
+        shop.sql(f"ALTER TABLE {{s}}.{old} RENAME TO {shop.schema}.{new}")
+    result = shop.refreshed()["days"]
+    assert [reason.code for reason in result.reasons] == ["source-replaced"]
+    equals(shop)
+
+
+@pytest.mark.spark
+def test_how_a_table_is_laid_out_does_not_matter(shop: Shop) -> None:
+    shop.sql("ALTER TABLE {s}.orders ADD PARTITION FIELD bucket(4, cust)")
+    shop.sql("ALTER TABLE {s}.orders WRITE ORDERED BY id")
+    change(shop, 1000)
+    shop.sql("DELETE FROM {s}.orders WHERE cust = 2")
+    assert shop.refreshed()["days"].outcome is Outcome.INCREMENTAL
+    equals(shop)
+
+
+@pytest.mark.spark
+def test_from_nothing_to_nothing(shop: Shop) -> None:
+    shop.sql("DELETE FROM {s}.orders")
+    assert shop.refreshed()["days"].outcome is Outcome.INCREMENTAL
+    before = shop.refreshed()["days"]
+    shop.sql("DELETE FROM {s}.orders WHERE id = 1")
+    after = shop.refreshed()["days"]
+    assert (after.outcome, after.row_version) == (Outcome.NO_OP, before.row_version)
+    change(shop, 1000)
+    assert shop.refreshed()["days"].outcome is Outcome.INCREMENTAL
+    equals(shop)
+
+
+@pytest.mark.spark
+def test_two_threads_refresh_one_view(shop: Shop) -> None:
+    change(shop, 1000)
+    with ThreadPoolExecutor(2) as pool:
+        results = [
+            future.result()[0] for future in [pool.submit(shop.engine.refresh) for _ in range(2)]
+        ]
+    for result in results:
+        clean = result.outcome is not Outcome.FAILED or result.reasons[0].code == "conflict"
+        assert clean, result
+    assert any(result.outcome is Outcome.INCREMENTAL for result in results)
+    shop.refreshed()
+    equals(shop)

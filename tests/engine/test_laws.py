@@ -1,0 +1,96 @@
+"""L1-L4, L6 and L7 on Spark and Iceberg: random views over random histories, as one graph.
+
+`make test` checks one lake; `make test-laws` goes on by seed and counts in
+docs/evidence/engine_laws.json. L5 (kill anywhere) is in `test_crash.py`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import count
+from typing import TYPE_CHECKING
+
+import pytest
+
+from engine.lawful import Lake
+from evidence import LongRun
+from grebe.config import Settings
+from grebe.engine.engine import Engine
+from grebe.engine.refresh import RefreshResult
+from grebe.model import Outcome, Policy
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+_numbers = count()
+
+
+def lawful(
+    spark: SparkSession, project: Settings, seed: int, *, views: int, rounds: int
+) -> Counter[str]:
+    """Every law over one random lake; what was counted."""
+    engine = Engine(project, spark)
+    lake = Lake.opened(spark, engine, f"law{seed}_{next(_numbers)}", seed)
+    lake.define(views)
+    counts: Counter[str] = Counter(views=len(lake.views), lakes=1)
+    note(counts, lake.refresh(jobs=2))
+    lake.check()
+    for _ in range(rounds):
+        kinds = [lake.change() for _ in range(lake.rng.randint(1, 3))]
+        counts.update(f"change_{kind.replace(' ', '_')}" for kind in kinds)
+        policy = Policy.FULL if lake.rng.random() < 0.1 else None
+        results = lake.refresh(policy=policy, jobs=2)
+        note(counts, results)
+        lake.check()
+        nothing_left(lake, results, counts)
+    plans_are_equal(lake)
+    drop(lake)
+    return counts
+
+
+def note(counts: Counter[str], results: dict[str, RefreshResult]) -> None:
+    counts.update(refreshes=len(results))
+    counts.update(result.outcome.value for result in results.values())
+    counts.update(
+        f"because_{reason.code.replace('-', '_')}"
+        for result in results.values()
+        for reason in result.reasons
+    )
+
+
+def nothing_left(lake: Lake, before: dict[str, RefreshResult], counts: Counter[str]) -> None:
+    """L2: refreshing again changes nothing and writes nothing."""
+    again = lake.refresh(jobs=2)
+    for name, result in again.items():
+        assert result.outcome is Outcome.NO_OP, lake.told(name, str(result))
+        assert result.version == before[name].version, lake.told(name, "a new version")
+    counts.update(repeated=len(again))
+
+
+def plans_are_equal(lake: Lake) -> None:
+    """L6: equal inputs give an equal plan."""
+    for name, text in lake.views.items():
+        old = lake.engine.view(f"{lake.schema}.{name}")
+        new = lake.engine.define(f"{lake.schema}.{name}", text.sql, old.definition.policy)
+        assert new.plan == old.plan, lake.told(name, "another plan")
+
+
+def drop(lake: Lake) -> None:
+    for row in lake.spark.sql(f"SHOW VIEWS IN lake.{lake.schema}").collect():
+        lake.spark.sql(f"DROP VIEW lake.{lake.schema}.{row['viewName']}")
+    for row in lake.spark.sql(f"SHOW TABLES IN lake.{lake.schema}").collect():
+        lake.spark.sql(f"DROP TABLE IF EXISTS lake.{lake.schema}.{row['tableName']} PURGE")
+
+
+def test_laws_hold(spark: SparkSession, project: Settings) -> None:
+    counts = lawful(spark, project, 0, views=6, rounds=2)
+    assert counts["refreshes"] >= 18, counts
+    assert counts["incremental"] >= 2, counts
+
+
+@pytest.mark.laws
+@pytest.mark.timeout(0)
+def test_laws_hold_often(spark: SparkSession, project: Settings, engine_run: LongRun) -> None:
+    for seed in engine_run.seeds():
+        engine_run.add(**lawful(spark, project, seed, views=12, rounds=5))
