@@ -108,11 +108,17 @@ class Run:
         return cut
 
     def _lease(self, names: Iterable[str], leases: Leases) -> None:
-        for name in leases.acquire(names):
-            error = LeaseHeldError(
-                f'view "{name}" is being refreshed by somebody else', hint="refresh again later"
-            )
-            self.results[name] = self._failed(self.views[name], error)
+        wanted, left = set(names), set[str]()
+        for level in levels({name: view.parents for name, view in self.views.items()}):
+            # Who refreshes a view refreshes what reads it, too: their leases are left to him.
+            left |= {name for name in level if not left.isdisjoint(self.views[name].parents)}
+            free = [name for name in level if name in wanted - left]
+            for name in leases.acquire(free):
+                error = LeaseHeldError(
+                    f'view "{name}" is being refreshed by somebody else', hint="refresh again later"
+                )
+                self.results[name] = self._failed(self.views[name], error)
+                left.add(name)
         reach("run.leased")
 
     def _taken(self) -> Cut:
