@@ -1,10 +1,12 @@
-"""Faults that meet a refresh from outside, each while it runs."""
+"""Faults that meet a refresh from outside, each while it runs; and where every fault is tested."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,9 +19,35 @@ from grebe.model import Outcome, Policy
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+ROOT = Path(__file__).parents[2]
+FAULTS = {*range(1, 51), 52, *range(54, 59), 60}
 _numbers = count()
 
 DAYS = "SELECT cust, COUNT(*) AS n FROM {s}.orders GROUP BY cust"
+
+
+# --- the table ----------------------------------------------------------------------------------
+
+
+def table() -> dict[int, list[tuple[str, str]]]:
+    """The tests of each fault, as docs/faults.md names them."""
+    found: dict[int, list[tuple[str, str]]] = {}
+    for line in (ROOT / "docs" / "faults.md").read_text().splitlines():
+        if match := re.match(r"\| (\d+) \|", line):
+            found[int(match[1])] = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", line)
+    return found
+
+
+def test_every_fault_has_a_test_that_exists() -> None:
+    listed = table()
+    assert set(listed) == FAULTS
+    for fault, tests in listed.items():
+        assert tests, fault
+        for file, name in tests:
+            assert f"def {name}(" in (ROOT / file).read_text(), (fault, file, name)
+
+
+# --- the faults ---------------------------------------------------------------------------------
 
 
 @pytest.fixture
