@@ -12,10 +12,9 @@ from grebe.api.facts import Facts, SourceFacts, text_digest
 from grebe.api.written import Written
 from grebe.engine.graph import levels, with_parents
 from grebe.engine.result import RefreshResult
-from grebe.errors import GrebeError, LeaseHeldError
-from grebe.model import Outcome, Policy, Reason, RunId, TableName
+from grebe.errors import GrebeError, RegistryError
+from grebe.model import Outcome, Policy, Reason, RunId
 from grebe.registry.records import Counts, RunRecord, ViewRecord
-from grebe.registry.turn import Turn
 
 if TYPE_CHECKING:
     from grebe.compiler.statement import Statement
@@ -92,46 +91,39 @@ class Builder:
         policy: Policy | None = None,
         jobs: int = 1,
     ) -> list[RefreshResult]:
-        """The results of refreshing views and all that they read, parents before children."""
-        begun = time.monotonic()
-        done, failed = self.added(views, names)
-        parents = {name: view.parents_among(views) for name, view in views.items()}
-        wanted = [name for level in levels(parents) for name in level]
-        wanted = [name for name in wanted if name in with_parents(names, parents)]
-        results: dict[str, RefreshResult] = {}
-        with Turn(self.registry, wanted, run_id, parents) as turn:
-            for name, error in failed.items():
-                results[name] = failure(views[name], run_id, error, time.monotonic() - begun)
-            for name, holder in turn.held.items():
-                results.setdefault(name, failure(views[name], run_id, _busy(name, holder)))
-            able = [name for name in done if not _blocked(name, parents, results)]
-            try:
-                self._run(able, run_id, policy, jobs, results)
-            except GrebeError as error:
-                # A source that cannot be opened stops the whole run before it begins.
-                stopped = [name for name in able if name not in results]
-                results |= {name: failure(views[name], run_id, error) for name in stopped}
-            for name in wanted:
-                if name not in results:
-                    results[name] = skipped(views[name], run_id, parents[name], results)
-                turn.finish(run_record(run_id, results[name]))
-        return [results[name] for name in wanted]
+        """The results of refreshing views, parents before children.
 
-    def _run(
-        self,
-        names: Sequence[str],
-        run_id: RunId,
-        policy: Policy | None,
-        jobs: int,
-        results: dict[str, RefreshResult],
-    ) -> None:
-        self.engine.views = {
-            name: view for name, view in self.engine.views.items() if name in names
-        }
-        if names:
-            self.say(f"refreshing {len(names)} views")
-            for result in self.engine.refresh(policy=policy, jobs=jobs, run_id=run_id):
+        What does not compile fails alone, with what reads it; the engine refreshes the others.
+        """
+        begun = time.monotonic()
+        chosen = set(names)
+        done, failed = self.added(views, chosen)
+        parents = {name: view.parents_among(views) for name, view in views.items()}
+        results: dict[str, RefreshResult] = {}
+        for name, error in failed.items():
+            results[name] = failure(views[name], run_id, error, time.monotonic() - begun)
+        able = [name for name in chosen if not with_parents([name], parents) & failed.keys()]
+        if able:
+            self.say(f"refreshing {', '.join(sorted(able))}")
+            quoted = [done[name].name.quoted() for name in able]
+            for result in self.engine.refresh(quoted, policy=policy, jobs=jobs, run_id=run_id):
                 results[str(result.view)] = result
+        for name in chosen - results.keys():
+            results[name] = skipped(views[name], run_id, parents[name], results)
+        self._write_down([results[name] for name in results if name in failed or name not in done])
+        order = [name for level in levels(parents) for name in level]
+        return [results[name] for name in order if name in results]
+
+    def _write_down(self, results: Iterable[RefreshResult]) -> None:
+        """The ends of runs that the engine never saw; a journal that fails harms nobody."""
+        for result in results:
+            record = run_record(result)
+            try:
+                self.registry.begin(record)
+                self.registry.finish(record)
+            except RegistryError as error:
+                self.say(f"the registry cannot be used: {error}")
+                return
 
 
 def definition_of(view: Written) -> Definition:
@@ -228,25 +220,10 @@ def _failed(result: RefreshResult) -> bool:
     return result.outcome is Outcome.FAILED
 
 
-def _blocked(
-    name: str, parents: Mapping[str, Sequence[str]], results: Mapping[str, RefreshResult]
-) -> bool:
-    """True when the view, or one that it reads, has failed already."""
-    return any(above in results for above in with_parents([name], parents))
-
-
-def _busy(name: str, holder: str) -> LeaseHeldError:
-    return LeaseHeldError(
-        f'view "{name}" is being refreshed already',
-        detail=f"by {holder}",
-        hint="wait for it to end; a program that died is taken over after a minute",
-    )
-
-
-def run_record(run_id: RunId, result: RefreshResult) -> RunRecord:
+def run_record(result: RefreshResult) -> RunRecord:
     """A result as the journal keeps it."""
     return RunRecord(
-        run_id=run_id,
+        run_id=result.run_id,
         view=str(result.view),
         outcome=result.outcome,
         reasons=tuple(replace(reason, where=None) for reason in result.reasons),

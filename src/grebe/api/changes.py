@@ -289,7 +289,7 @@ class _leased:  # noqa: N801  it is used like a function
         self.names = names
 
     def __enter__(self) -> None:
-        from grebe.registry.turn import SECONDS, owner_of
+        from grebe.engine.lease import SECONDS, owner_of
 
         self.leases = []
         for name in self.names:

@@ -104,22 +104,17 @@ def planned(
 ) -> Plan:
     """The plan of a compiled view, given the plans of the views that it reads."""
     from grebe.compiler.explain import explain
-    from grebe.engine.choice import Pinned, choose
-    from grebe.model import Position
+    from grebe.engine.choice import choose
+    from grebe.engine.cut import NOWHERE
 
     steps = tuple((step.kind, step.name, step.sql) for step in explain(view.plan).steps)
     above = [before[name] for name in view.parents if name in before]
     unbuilt = [plan for plan in above if plan.outcome in (Outcome.FULL, Outcome.FAILED)]
-    position = engine.tables.position(view.storage_name, lambda: engine.spark) or Position(
-        None, None
-    )
+    position = engine.tables.position(view.storage_name, lambda: engine.spark) or NOWHERE
     if unbuilt and position.frontier is None:
         reason = Reason("first-refresh", "the view holds no rows yet")
         return Plan(view.name, Outcome.FULL, (reason,), (), view.plan.strategy, steps)
-    pins: dict[TableName, Pinned] = {}
-    for name, _ in view.sources:
-        source = engine.tables.source(name, lambda: engine.spark)
-        pins[name] = Pinned(source, source.head())
+    pins = _pins(engine, view)
     choice = choose(view, position, pins, policy=policy or view.definition.policy)
     windows = tuple(
         _window(name, window, pins[name]) for name, window in choice.windows if not window.is_empty
@@ -130,6 +125,23 @@ def planned(
         outcome = Outcome.INCREMENTAL
         reasons = (Reason("parent-moves", f"{', '.join(moving)} will change first"),)
     return Plan(view.name, outcome, reasons, windows, view.plan.strategy, steps)
+
+
+def _pins(engine: Engine, view: Compiled) -> dict[TableName, Pinned]:
+    """The sources as they are now; a view that is read at its last change, as a run reads it."""
+    from grebe.engine.choice import Pinned
+    from grebe.engine.cut import parent_pin
+
+    parents = {engine.views[name].storage_name: engine.views[name] for name in view.parents}
+    pins: dict[TableName, Pinned] = {}
+    for name, _ in view.sources:
+        source = engine.tables.source(name, lambda: engine.spark)
+        position = engine.tables.position(name, lambda: engine.spark) if name in parents else None
+        if position is not None:
+            pins[name] = parent_pin(source, position, parents[name].fingerprint)
+        else:
+            pins[name] = Pinned(source, source.head())
+    return pins
 
 
 def _window(name: TableName, window: Window, pin: Pinned) -> PlannedWindow:

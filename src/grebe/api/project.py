@@ -98,7 +98,7 @@ class Project:
         """What compiles and runs."""
         from grebe.engine.engine import Engine
 
-        engine = Engine(self.settings, self._given)
+        engine = Engine(self.settings, self._given, self.registry)
         if self._given is None:
             self.say("starting Spark")
         return engine
@@ -394,8 +394,9 @@ class Project:
         policy: Policy | str | None = None,
         jobs: int = 1,
     ) -> Results:
-        """Refresh the chosen views and what they read, on one pin per source.
+        """Refresh the chosen views, on one pin per source; `+x` chooses what x reads too.
 
+        A view is read by its children as it is; parents that do not fit each other are refreshed too.
         A view that fails holds back only what reads it; look at `Results.failed`. When no source
         moved, nothing is written to any table, and Spark is not started.
         """
@@ -406,13 +407,12 @@ class Project:
         chosen = Policy.FULL if full else changes.policy_given(policy)
         parents = {name: view.parents_among(views) for name, view in views.items()}
         levels(parents)
-        wanted = with_parents(names, parents)
-        if chosen is not Policy.FULL and wanted:
-            fresh = self._all_fresh(views, wanted, run_id, begun)
+        if not names:
+            return Results()
+        if chosen is not Policy.FULL:
+            fresh = self._all_fresh(views, set(names), run_id, begun)
             if fresh is not None:
                 return fresh
-        if not wanted:
-            return Results()
         if plant(self):
             views = self.written()
         return Results(self.builder.refresh(views, names, run_id, policy=chosen, jobs=jobs))
@@ -426,7 +426,7 @@ class Project:
             return None
         if any(views[name].policy is Policy.FULL for name in wanted):
             return None
-        parents = {name: views[name].parents_among(views) for name in wanted}
+        parents = {name: views[name].parents_among(views) for name in sorted(wanted)}
         results = Results()
         for level in levels(parents):
             for name in level:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from grebe.api.shown import Shown
 from grebe.config import Catalog, TableFormat
 from grebe.errors import GrebeError
-from grebe.model import Outcome, Position, Reason, RunId, TableName
-from grebe.registry.records import RunRecord, ViewRecord
+from grebe.model import TableName
+from grebe.registry.records import ViewRecord
 
 if TYPE_CHECKING:
     from grebe.api.project import Project
@@ -27,8 +27,8 @@ class Recovered(Shown):
     """Runs that had died: each with what became of it."""
     views: tuple[str, ...] = ()
     """Views whose record was written again."""
-    orphans: tuple[str, ...] = ()
-    """What unfinished runs had left behind, removed."""
+    leftovers: tuple[str, ...] = ()
+    """What unfinished runs had left behind, removed or finished."""
     problems: tuple[str, ...] = ()
 
     def rows(self) -> tuple[Sequence[str], list[Sequence[object]]]:
@@ -43,7 +43,7 @@ class Recovered(Shown):
         return {
             "runs": list(self.runs),
             "views": list(self.views),
-            "orphans": list(self.orphans),
+            "leftovers": list(self.leftovers),
             "problems": list(self.problems),
         }
 
@@ -54,39 +54,15 @@ def recover(project: Project) -> Recovered:
     Doing it twice does nothing more; a run that lives, by its lease, is left alone.
     """
     views, problems = _lost_views(project)
-    runs = tuple(_settled(project))
-    orphans, more = _orphans(project)
-    return Recovered(runs, views, orphans, (*problems, *more))
-
-
-def _settled(project: Project) -> Iterator[str]:
-    views = project.written()
-    look = project.look()
-    for run in project.registry.unfinished():
-        if project.registry.holder(run.view) is not None:
-            continue
-        facts = views[run.view].facts if run.view in views else None
-        position = look.position(facts.storage) if facts and facts.storage else None
-        landed = _landed(run, position)
-        project.registry.finish(_ended(project, run, position if landed else None))
-        yield f"{run.run_id} of {run.view}: {'had published' if landed else 'had not published'}"
-
-
-def _landed(run: RunRecord, position: Position | None) -> bool:
-    if position is None or position.frontier is None:
-        return False
-    return str(position.frontier.run_id).partition("_")[0] == run.run_id
-
-
-def _ended(project: Project, run: RunRecord, position: Position | None) -> RunRecord:
-    if position is None or position.frontier is None:
-        reason = Reason("abandoned", "the program ended before it published anything")
-        return replace(run, outcome=Outcome.FAILED, reasons=(reason,))
-    earlier = [item for item in project.registry.runs(run.view) if item.is_over]
-    outcome = Outcome.INCREMENTAL if earlier else Outcome.FULL
-    reason = Reason("recovered", "the program ended after it had published, before it said so")
-    return replace(
-        run, outcome=outcome, reasons=(reason,), frontier_json=position.frontier.to_json()
+    _, failed = project.builder.added(project.written(), project.written())
+    repairs = project.engine.recover()
+    return Recovered(
+        runs=tuple(f"{item.name}, {item.detail}" for item in repairs if item.kind == "run"),
+        views=views,
+        leftovers=tuple(
+            f"{item.kind} of {item.name}, {item.detail}" for item in repairs if item.kind != "run"
+        ),
+        problems=(*problems, *(f"{name}: {error}" for name, error in failed.items())),
     )
 
 
@@ -111,9 +87,6 @@ def _lost_views(project: Project) -> tuple[tuple[str, ...], tuple[str, ...]]:
                 newest[name] = (moment, properties)
     for name, (_, found) in sorted(newest.items()):
         project.registry.save_view(_record(name, found))
-    # Compiled again, so that the records say all that they said before.
-    _, failed = project.builder.added(project.written(), newest)
-    problems += [f"{name}: {error}" for name, error in failed.items()]
     return tuple(sorted(newest)), tuple(problems)
 
 
@@ -143,24 +116,3 @@ def _storages(project: Project, catalog: Catalog) -> Iterator[TableName]:
 def _properties(project: Project, table: TableName) -> dict[str, str]:
     rows = project.spark.sql(f"SHOW TBLPROPERTIES {table.quoted()}").collect()
     return {str(row[0]): str(row[1]) for row in rows}
-
-
-def _orphans(project: Project) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    removed: list[str] = []
-    problems: list[str] = []
-    for name, view in project.written().items():
-        if view.facts is None or view.facts.storage is None:
-            continue
-        if project.registry.holder(name) is not None:
-            continue
-        try:
-            if project.tables.position(view.facts.storage, lambda: project.spark) is None:
-                continue
-            storage = project.tables.storage(view.facts.storage, project.spark)
-            for orphan in storage.orphans():
-                if datetime.now(UTC) - orphan.since >= ORPHANS_AFTER:
-                    storage.abandon(RunId(orphan.run_id))
-                    removed.append(f"{orphan.run_id} of {name}")
-        except GrebeError as error:
-            problems.append(f"{name}: {error}")
-    return tuple(removed), tuple(problems)
