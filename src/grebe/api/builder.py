@@ -13,7 +13,7 @@ from grebe.api.written import Written
 from grebe.engine.graph import levels, with_parents
 from grebe.engine.result import RefreshResult
 from grebe.errors import GrebeError, RegistryError
-from grebe.model import Outcome, Policy, Reason, RunId
+from grebe.model import Outcome, Policy, Reason, RunId, TableName
 from grebe.registry.records import Counts, RunRecord, ViewRecord
 
 if TYPE_CHECKING:
