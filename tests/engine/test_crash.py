@@ -24,12 +24,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
 @pytest.mark.parametrize(
     ("kind", "place"),
-    [
-        ("first", "refresh.committed"),
-        ("incremental", "iceberg.proved"),
-        ("graph", "run.recorded"),
-        ("large", "run.staged"),
-    ],
+    [("graph", "iceberg.proved"), ("large", "run.staged")],
 )
 def test_a_refresh_that_is_killed(site: Site, kind: str, place: str) -> None:
     site.killed(kind, place, KINDS.index(kind))
@@ -63,7 +58,7 @@ def test_a_recovery_that_is_killed_is_recovered(
             site.engine.recover(older_than=timedelta(0))
         monkeypatch.setenv(VARIABLE, "")
         site.recovered()
-        site.refreshed()
+    site.refreshed()
 
 
 @pytest.mark.parametrize("place", ["iceberg.publish.request", "iceberg.publish.reply"])
