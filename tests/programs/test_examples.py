@@ -7,7 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from examples.ducklake import one_catalog, three_catalogs
-from programs.features import DOCUMENT, table
+from programs.features import DOCUMENT, shown, table
 
 
 def test_F019_one_catalog(tmp_path: Path) -> None:
@@ -28,3 +28,8 @@ def test_the_table_of_features_is_that_of_the_tests() -> None:
     if os.environ.get("GREBE_WRITE_DOCS"):
         DOCUMENT.write_text(f"{head}{mark}{table()}", encoding="utf-8")
     assert DOCUMENT.read_text(encoding="utf-8") == f"{head}{mark}{table()}"
+
+
+def test_every_feature_of_programs_has_a_test() -> None:
+    wanted = {f"F{number:03}" for number in (*range(1, 64), 70, 71)}
+    assert not wanted - set(shown())

@@ -165,6 +165,71 @@ def test_F019_maintain_before_set_up_is_a_clear_error(filled: Lake) -> None:
         maintain(filled.con, view)
 
 
+def kept_until(lake: Lake, view: MaterializedView, relation: str) -> list[str]:
+    """Runs maintain until it has kept a relation; gives the statements that are left."""
+    for place, statement in enumerate(view.maintain, 1):
+        lake.run(statement)
+        if statement.startswith(f'CREATE OR REPLACE TEMP TABLE "temp"."main"."{relation}"'):
+            return view.maintain[place:]
+    raise AssertionError(f"{relation} is not kept")
+
+
+def changed_in_every_way(lake: Lake) -> None:
+    lake.run(
+        "INSERT INTO dl.t VALUES (9, 9), (3, 3)",
+        "DELETE FROM dl.t WHERE g = 9 OR x = 10",
+        "UPDATE dl.t SET x = x + 1 WHERE g = 1",
+        "UPDATE dl.t SET x = x WHERE g IS NULL",
+        "MERGE INTO dl.t AS h USING (SELECT 2 AS g, 6 AS x UNION ALL SELECT 4, 4) AS s ON h.g = s.g"
+        " WHEN MATCHED THEN UPDATE SET x = s.x WHEN NOT MATCHED THEN INSERT VALUES (s.g, s.x)",
+    )
+
+
+def test_F021_weights_are_those_of_the_types_of_change(filled: Lake) -> None:
+    view = made(filled, ROWS)
+    start = filled.head()
+    changed_in_every_way(filled)
+    types = f"FROM dl.table_changes('t', {start + 1}, {filled.head()})"
+    assert {row[0] for row in filled.rows(f"SELECT DISTINCT change_type {types}")} == {
+        "insert", "delete", "update_preimage", "update_postimage",
+    }  # fmt: skip
+    weight = (
+        "CASE change_type WHEN 'insert' THEN 1 WHEN 'update_postimage' THEN 1"
+        " WHEN 'delete' THEN -1 WHEN 'update_preimage' THEN -1 ELSE error('unknown type') END"
+    )
+    typed = filled.rows(f"SELECT g, x, {weight} {types}")
+    rest = kept_until(filled, view, "grebe_feed_1")
+    found = filled.rows('SELECT g, x, __grebe_weight FROM "temp"."main"."grebe_feed_1"')
+    assert sorted(found, key=str) == sorted(typed, key=str)
+    filled.run(*rest)
+    check(filled, view, ROWS)
+
+
+def test_F021_a_window_sums_up_to_the_difference_of_its_versions(filled: Lake) -> None:
+    view = made(filled, ROWS)
+    start = filled.head()
+    changed_in_every_way(filled)
+    kept_until(filled, view, "grebe_delta_1")
+    delta = 'SELECT g, x, __grebe_weight AS n FROM "temp"."main"."grebe_delta_1"'
+    versions = " UNION ALL ".join(
+        f"SELECT g, x, {sign} AS n FROM dl.t AT (VERSION => {version})"
+        for sign, version in ((1, filled.head()), (-1, start))
+    )
+    net = f"SELECT g, x, SUM(n) AS n FROM ({versions}) GROUP BY ALL HAVING SUM(n) <> 0"
+    assert sorted(filled.rows(delta), key=str) == sorted(filled.rows(net), key=str)
+    filled.run("ROLLBACK")
+
+
+@pytest.mark.parametrize("gone", ["__grebe_weight > 0", "__grebe_weight < 0"])
+def test_F021_a_change_that_the_feed_does_not_tell_is_not_ignored(filled: Lake, gone: str) -> None:
+    """As with a type of change that nobody knows: the versions then say what changed."""
+    view = made(filled, ROWS)
+    changed_in_every_way(filled)
+    rest = kept_until(filled, view, "grebe_feed_1")
+    filled.run(f'DELETE FROM "temp"."main"."grebe_feed_1" WHERE {gone}', *rest)
+    check(filled, view, ROWS)
+
+
 def test_F022_transient_rows_and_double_updates(filled: Lake) -> None:
     view = made(filled, ROWS)
     filled.run(

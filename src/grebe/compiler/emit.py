@@ -374,8 +374,10 @@ class _Writer:
         if self.dialect == "spark":
             steps = f"explode(sequence(1, abs({weight})))"
             return f"SELECT {items} FROM {relation}\nLATERAL VIEW {steps} {self.alias()} AS step"
-        body = f"SELECT UNNEST(range(abs({weight}))) AS step"
-        return f"SELECT {items} FROM {relation}\nJOIN LATERAL ({body}) AS {self.alias()} ON TRUE"
+        # In the list, not LATERAL: DuckDB would join the rows with their own distinct weights.
+        step = f"UNNEST(range(abs({weight}))) AS {self.quote('__grebe_step')}"
+        inner = _indent(f"SELECT {items}, {step} FROM {relation}")
+        return f"SELECT {self.list_of(node.columns)} FROM (\n{inner}\n) AS {self.alias()}"
 
 
 _SPELLINGS: Final[dict[type[Node], Callable[..., str]]] = {

@@ -19,10 +19,11 @@ SELECT "a", CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0 THEN
   UNION ALL
   SELECT "a", "x", "__grebe_weight", "__grebe_side" FROM (
     SELECT "a", "x", "__grebe_weight", 1 AS "__grebe_side" FROM (
-      SELECT "a", "x", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight" FROM (
-        SELECT "a", "x", "__grebe_weight" FROM r_delta
-      ) AS __grebe_q6
-      JOIN LATERAL (SELECT UNNEST(range(abs("__grebe_weight"))) AS step) AS __grebe_q7 ON TRUE
+      SELECT "a", "x", "__grebe_weight" FROM (
+        SELECT "a", "x", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight", UNNEST(range(abs("__grebe_weight"))) AS "__grebe_step" FROM (
+          SELECT "a", "x", "__grebe_weight" FROM r_delta
+        ) AS __grebe_q6
+      ) AS __grebe_q7
     ) AS __grebe_q8
   ) AS __grebe_q9
 ) AS __grebe_q10
@@ -92,10 +93,11 @@ SELECT "a", CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0 THEN
   UNION ALL
   SELECT "a", "y", "__grebe_weight", "__grebe_side" FROM (
     SELECT "a", "y", "__grebe_weight", 1 AS "__grebe_side" FROM (
-      SELECT "a", "y", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight" FROM (
-        SELECT "a", "y", "__grebe_weight" FROM s_delta
-      ) AS __grebe_q6
-      JOIN LATERAL (SELECT UNNEST(range(abs("__grebe_weight"))) AS step) AS __grebe_q7 ON TRUE
+      SELECT "a", "y", "__grebe_weight" FROM (
+        SELECT "a", "y", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight", UNNEST(range(abs("__grebe_weight"))) AS "__grebe_step" FROM (
+          SELECT "a", "y", "__grebe_weight" FROM s_delta
+        ) AS __grebe_q6
+      ) AS __grebe_q7
     ) AS __grebe_q8
   ) AS __grebe_q9
 ) AS __grebe_q10
@@ -198,10 +200,11 @@ SELECT "a", CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0 THEN
   UNION ALL
   SELECT "a", "x", "s", "__grebe_weight", "__grebe_side" FROM (
     SELECT "a", "x", "s", "__grebe_weight", 1 AS "__grebe_side" FROM (
-      SELECT "a", "x", "s", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight" FROM (
-        SELECT "a", "x", "s", "__grebe_weight" FROM r_delta
-      ) AS __grebe_q6
-      JOIN LATERAL (SELECT UNNEST(range(abs("__grebe_weight"))) AS step) AS __grebe_q7 ON TRUE
+      SELECT "a", "x", "s", "__grebe_weight" FROM (
+        SELECT "a", "x", "s", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight", UNNEST(range(abs("__grebe_weight"))) AS "__grebe_step" FROM (
+          SELECT "a", "x", "s", "__grebe_weight" FROM r_delta
+        ) AS __grebe_q6
+      ) AS __grebe_q7
     ) AS __grebe_q8
   ) AS __grebe_q9
 ) AS __grebe_q10
@@ -486,8 +489,9 @@ SELECT "c", CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0 THEN
   UNION ALL
   SELECT "a", "x", "a_2", "c", "__grebe_weight", "__grebe_side" FROM (
     SELECT "a", "x", "a_2", "c", "__grebe_weight", 1 AS "__grebe_side" FROM (
-      SELECT "a", "x", "a_2", "c", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight" FROM __grebe_c1
-      JOIN LATERAL (SELECT UNNEST(range(abs("__grebe_weight"))) AS step) AS __grebe_q16 ON TRUE
+      SELECT "a", "x", "a_2", "c", "__grebe_weight" FROM (
+        SELECT "a", "x", "a_2", "c", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight", UNNEST(range(abs("__grebe_weight"))) AS "__grebe_step" FROM __grebe_c1
+      ) AS __grebe_q16
     ) AS __grebe_q17
   ) AS __grebe_q18
 ) AS __grebe_q19
@@ -563,10 +567,11 @@ SELECT "a", CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0 THEN
   UNION ALL
   SELECT "a", "__grebe_weight", "__grebe_side" FROM (
     SELECT "a", "__grebe_weight", 1 AS "__grebe_side" FROM (
-      SELECT "a", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight" FROM (
-        SELECT "a", "__grebe_weight" FROM r_delta
-      ) AS __grebe_q8
-      JOIN LATERAL (SELECT UNNEST(range(abs("__grebe_weight"))) AS step) AS __grebe_q9 ON TRUE
+      SELECT "a", "__grebe_weight" FROM (
+        SELECT "a", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight", UNNEST(range(abs("__grebe_weight"))) AS "__grebe_step" FROM (
+          SELECT "a", "__grebe_weight" FROM r_delta
+        ) AS __grebe_q8
+      ) AS __grebe_q9
     ) AS __grebe_q10
   ) AS __grebe_q11
 ) AS __grebe_q12
@@ -607,8 +612,9 @@ SELECT "count", CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0 
   UNION ALL
   SELECT "a", "count", "__grebe_weight", "__grebe_side" FROM (
     SELECT "a", "count", "__grebe_weight", 1 AS "__grebe_side" FROM (
-      SELECT "a", "count", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight" FROM __grebe_c2
-      JOIN LATERAL (SELECT UNNEST(range(abs("__grebe_weight"))) AS step) AS __grebe_q20 ON TRUE
+      SELECT "a", "count", "__grebe_weight" FROM (
+        SELECT "a", "count", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight", UNNEST(range(abs("__grebe_weight"))) AS "__grebe_step" FROM __grebe_c2
+      ) AS __grebe_q20
     ) AS __grebe_q21
   ) AS __grebe_q22
 ) AS __grebe_q23

@@ -19,10 +19,11 @@ SELECT "a", CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0 THEN
   UNION ALL
   SELECT "a", "x", "__grebe_weight", "__grebe_side" FROM (
     SELECT "a", "x", "__grebe_weight", 1 AS "__grebe_side" FROM (
-      SELECT "a", "x", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight" FROM (
-        SELECT "a", "x", "__grebe_weight" FROM r_delta
-      ) AS __grebe_q6
-      JOIN LATERAL (SELECT UNNEST(range(abs("__grebe_weight"))) AS step) AS __grebe_q7 ON TRUE
+      SELECT "a", "x", "__grebe_weight" FROM (
+        SELECT "a", "x", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight", UNNEST(range(abs("__grebe_weight"))) AS "__grebe_step" FROM (
+          SELECT "a", "x", "__grebe_weight" FROM r_delta
+        ) AS __grebe_q6
+      ) AS __grebe_q7
     ) AS __grebe_q8
   ) AS __grebe_q9
 ) AS __grebe_q10
@@ -58,10 +59,11 @@ SELECT "a_2", CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0 TH
   UNION ALL
   SELECT "a_2", "x_2", "__grebe_weight", "__grebe_side" FROM (
     SELECT "a_2", "x_2", "__grebe_weight", 1 AS "__grebe_side" FROM (
-      SELECT "a_2", "x_2", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight" FROM (
-        SELECT "a" AS "a_2", "x" AS "x_2", "__grebe_weight" FROM r_delta
-      ) AS __grebe_q25
-      JOIN LATERAL (SELECT UNNEST(range(abs("__grebe_weight"))) AS step) AS __grebe_q26 ON TRUE
+      SELECT "a_2", "x_2", "__grebe_weight" FROM (
+        SELECT "a_2", "x_2", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight", UNNEST(range(abs("__grebe_weight"))) AS "__grebe_step" FROM (
+          SELECT "a" AS "a_2", "x" AS "x_2", "__grebe_weight" FROM r_delta
+        ) AS __grebe_q25
+      ) AS __grebe_q26
     ) AS __grebe_q27
   ) AS __grebe_q28
 ) AS __grebe_q29
@@ -147,8 +149,9 @@ SELECT "a", CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0 THEN
   UNION ALL
   SELECT "a", "x", "__grebe_weight", "__grebe_side" FROM (
     SELECT "a", "x", "__grebe_weight", 1 AS "__grebe_side" FROM (
-      SELECT "a", "x", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight" FROM __grebe_c1
-      JOIN LATERAL (SELECT UNNEST(range(abs("__grebe_weight"))) AS step) AS __grebe_q6 ON TRUE
+      SELECT "a", "x", "__grebe_weight" FROM (
+        SELECT "a", "x", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight", UNNEST(range(abs("__grebe_weight"))) AS "__grebe_step" FROM __grebe_c1
+      ) AS __grebe_q6
     ) AS __grebe_q7
   ) AS __grebe_q8
 ) AS __grebe_q9
@@ -197,8 +200,9 @@ SELECT "k", CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0 THEN
   UNION ALL
   SELECT "k", "__grebe_weight", "__grebe_side" FROM (
     SELECT "k", "__grebe_weight", 1 AS "__grebe_side" FROM (
-      SELECT "k", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight" FROM __grebe_c1
-      JOIN LATERAL (SELECT UNNEST(range(abs("__grebe_weight"))) AS step) AS __grebe_q8 ON TRUE
+      SELECT "k", "__grebe_weight" FROM (
+        SELECT "k", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight", UNNEST(range(abs("__grebe_weight"))) AS "__grebe_step" FROM __grebe_c1
+      ) AS __grebe_q8
     ) AS __grebe_q9
   ) AS __grebe_q10
 ) AS __grebe_q11

@@ -19,10 +19,11 @@ SELECT "a", CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0 THEN
   UNION ALL
   SELECT "a", "x", "__grebe_weight", "__grebe_side" FROM (
     SELECT "a", "x", "__grebe_weight", 1 AS "__grebe_side" FROM (
-      SELECT "a", "x", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight" FROM (
-        SELECT "a", "x", "__grebe_weight" FROM r_delta
-      ) AS __grebe_q6
-      JOIN LATERAL (SELECT UNNEST(range(abs("__grebe_weight"))) AS step) AS __grebe_q7 ON TRUE
+      SELECT "a", "x", "__grebe_weight" FROM (
+        SELECT "a", "x", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight", UNNEST(range(abs("__grebe_weight"))) AS "__grebe_step" FROM (
+          SELECT "a", "x", "__grebe_weight" FROM r_delta
+        ) AS __grebe_q6
+      ) AS __grebe_q7
     ) AS __grebe_q8
   ) AS __grebe_q9
 ) AS __grebe_q10
@@ -71,8 +72,9 @@ SELECT "key", CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0 TH
   UNION ALL
   SELECT "key", "__grebe_weight", "__grebe_side" FROM (
     SELECT "key", "__grebe_weight", 1 AS "__grebe_side" FROM (
-      SELECT "key", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight" FROM __grebe_c1
-      JOIN LATERAL (SELECT UNNEST(range(abs("__grebe_weight"))) AS step) AS __grebe_q8 ON TRUE
+      SELECT "key", "__grebe_weight" FROM (
+        SELECT "key", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight", UNNEST(range(abs("__grebe_weight"))) AS "__grebe_step" FROM __grebe_c1
+      ) AS __grebe_q8
     ) AS __grebe_q9
   ) AS __grebe_q10
 ) AS __grebe_q11
@@ -109,10 +111,11 @@ SELECT "a", CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0 THEN
   UNION ALL
   SELECT "a", "__grebe_weight", "__grebe_side" FROM (
     SELECT "a", "__grebe_weight", 1 AS "__grebe_side" FROM (
-      SELECT "a", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight" FROM (
-        SELECT "a", "__grebe_weight" FROM r_delta
-      ) AS __grebe_q6
-      JOIN LATERAL (SELECT UNNEST(range(abs("__grebe_weight"))) AS step) AS __grebe_q7 ON TRUE
+      SELECT "a", "__grebe_weight" FROM (
+        SELECT "a", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight", UNNEST(range(abs("__grebe_weight"))) AS "__grebe_step" FROM (
+          SELECT "a", "__grebe_weight" FROM r_delta
+        ) AS __grebe_q6
+      ) AS __grebe_q7
     ) AS __grebe_q8
   ) AS __grebe_q9
 ) AS __grebe_q10
@@ -158,8 +161,9 @@ SELECT "key", CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0 TH
   UNION ALL
   SELECT "key", "__grebe_weight", "__grebe_side" FROM (
     SELECT "key", "__grebe_weight", 1 AS "__grebe_side" FROM (
-      SELECT "key", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight" FROM __grebe_c1
-      JOIN LATERAL (SELECT UNNEST(range(abs("__grebe_weight"))) AS step) AS __grebe_q8 ON TRUE
+      SELECT "key", "__grebe_weight" FROM (
+        SELECT "key", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight", UNNEST(range(abs("__grebe_weight"))) AS "__grebe_step" FROM __grebe_c1
+      ) AS __grebe_q8
     ) AS __grebe_q9
   ) AS __grebe_q10
 ) AS __grebe_q11
@@ -196,10 +200,11 @@ SELECT "a", "b", CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0
   UNION ALL
   SELECT "a", "b", "__grebe_weight", "__grebe_side" FROM (
     SELECT "a", "b", "__grebe_weight", 1 AS "__grebe_side" FROM (
-      SELECT "a", "b", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight" FROM (
-        SELECT "a", "b", "__grebe_weight" FROM r_delta
-      ) AS __grebe_q6
-      JOIN LATERAL (SELECT UNNEST(range(abs("__grebe_weight"))) AS step) AS __grebe_q7 ON TRUE
+      SELECT "a", "b", "__grebe_weight" FROM (
+        SELECT "a", "b", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight", UNNEST(range(abs("__grebe_weight"))) AS "__grebe_step" FROM (
+          SELECT "a", "b", "__grebe_weight" FROM r_delta
+        ) AS __grebe_q6
+      ) AS __grebe_q7
     ) AS __grebe_q8
   ) AS __grebe_q9
 ) AS __grebe_q10
@@ -267,8 +272,9 @@ SELECT "grouping_set_3", "a_2_3", "b_2_3", CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN
   UNION ALL
   SELECT "grouping_set_3", "a_2_3", "b_2_3", "x_2", "__grebe_weight", "__grebe_side" FROM (
     SELECT "grouping_set_3", "a_2_3", "b_2_3", "x_2", "__grebe_weight", 1 AS "__grebe_side" FROM (
-      SELECT "grouping_set_3", "a_2_3", "b_2_3", "x_2", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight" FROM __grebe_c1
-      JOIN LATERAL (SELECT UNNEST(range(abs("__grebe_weight"))) AS step) AS __grebe_q14 ON TRUE
+      SELECT "grouping_set_3", "a_2_3", "b_2_3", "x_2", "__grebe_weight" FROM (
+        SELECT "grouping_set_3", "a_2_3", "b_2_3", "x_2", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight", UNNEST(range(abs("__grebe_weight"))) AS "__grebe_step" FROM __grebe_c1
+      ) AS __grebe_q14
     ) AS __grebe_q15
   ) AS __grebe_q16
 ) AS __grebe_q17
@@ -284,10 +290,11 @@ SELECT CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0 THEN 1 EL
   UNION ALL
   SELECT "x", "__grebe_weight", "__grebe_side" FROM (
     SELECT "x", "__grebe_weight", 1 AS "__grebe_side" FROM (
-      SELECT "x", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight" FROM (
-        SELECT "x", "__grebe_weight" FROM r_delta
-      ) AS __grebe_q24
-      JOIN LATERAL (SELECT UNNEST(range(abs("__grebe_weight"))) AS step) AS __grebe_q25 ON TRUE
+      SELECT "x", "__grebe_weight" FROM (
+        SELECT "x", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight", UNNEST(range(abs("__grebe_weight"))) AS "__grebe_step" FROM (
+          SELECT "x", "__grebe_weight" FROM r_delta
+        ) AS __grebe_q24
+      ) AS __grebe_q25
     ) AS __grebe_q26
   ) AS __grebe_q27
 ) AS __grebe_q28
@@ -384,8 +391,9 @@ SELECT "grouping_set_3", "a_2_3", "b_2_3", CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN
   UNION ALL
   SELECT "grouping_set_3", "a_2_3", "b_2_3", "__grebe_weight", "__grebe_side" FROM (
     SELECT "grouping_set_3", "a_2_3", "b_2_3", "__grebe_weight", 1 AS "__grebe_side" FROM (
-      SELECT "grouping_set_3", "a_2_3", "b_2_3", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight" FROM __grebe_c1
-      JOIN LATERAL (SELECT UNNEST(range(abs("__grebe_weight"))) AS step) AS __grebe_q18 ON TRUE
+      SELECT "grouping_set_3", "a_2_3", "b_2_3", "__grebe_weight" FROM (
+        SELECT "grouping_set_3", "a_2_3", "b_2_3", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight", UNNEST(range(abs("__grebe_weight"))) AS "__grebe_step" FROM __grebe_c1
+      ) AS __grebe_q18
     ) AS __grebe_q19
   ) AS __grebe_q20
 ) AS __grebe_q21
@@ -401,10 +409,11 @@ SELECT CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0 THEN 1 EL
   UNION ALL
   SELECT "a", "__grebe_weight", "__grebe_side" FROM (
     SELECT "a", "__grebe_weight", 1 AS "__grebe_side" FROM (
-      SELECT "a", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight" FROM (
-        SELECT "a", "__grebe_weight" FROM r_delta
-      ) AS __grebe_q28
-      JOIN LATERAL (SELECT UNNEST(range(abs("__grebe_weight"))) AS step) AS __grebe_q29 ON TRUE
+      SELECT "a", "__grebe_weight" FROM (
+        SELECT "a", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight", UNNEST(range(abs("__grebe_weight"))) AS "__grebe_step" FROM (
+          SELECT "a", "__grebe_weight" FROM r_delta
+        ) AS __grebe_q28
+      ) AS __grebe_q29
     ) AS __grebe_q30
   ) AS __grebe_q31
 ) AS __grebe_q32
@@ -487,8 +496,9 @@ SELECT "grouping_set_3", "a_2_3", "b_2_3", CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN
   UNION ALL
   SELECT "grouping_set_3", "a_2_3", "b_2_3", "__grebe_weight", "__grebe_side" FROM (
     SELECT "grouping_set_3", "a_2_3", "b_2_3", "__grebe_weight", 1 AS "__grebe_side" FROM (
-      SELECT "grouping_set_3", "a_2_3", "b_2_3", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight" FROM __grebe_c1
-      JOIN LATERAL (SELECT UNNEST(range(abs("__grebe_weight"))) AS step) AS __grebe_q14 ON TRUE
+      SELECT "grouping_set_3", "a_2_3", "b_2_3", "__grebe_weight" FROM (
+        SELECT "grouping_set_3", "a_2_3", "b_2_3", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight", UNNEST(range(abs("__grebe_weight"))) AS "__grebe_step" FROM __grebe_c1
+      ) AS __grebe_q14
     ) AS __grebe_q15
   ) AS __grebe_q16
 ) AS __grebe_q17
@@ -504,10 +514,11 @@ SELECT CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0 THEN 1 EL
   UNION ALL
   SELECT "a", "__grebe_weight", "__grebe_side" FROM (
     SELECT "a", "__grebe_weight", 1 AS "__grebe_side" FROM (
-      SELECT "a", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight" FROM (
-        SELECT "a", "__grebe_weight" FROM r_delta
-      ) AS __grebe_q23
-      JOIN LATERAL (SELECT UNNEST(range(abs("__grebe_weight"))) AS step) AS __grebe_q24 ON TRUE
+      SELECT "a", "__grebe_weight" FROM (
+        SELECT "a", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight", UNNEST(range(abs("__grebe_weight"))) AS "__grebe_step" FROM (
+          SELECT "a", "__grebe_weight" FROM r_delta
+        ) AS __grebe_q23
+      ) AS __grebe_q24
     ) AS __grebe_q25
   ) AS __grebe_q26
 ) AS __grebe_q27

@@ -67,10 +67,11 @@ SELECT "a_2", CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0 TH
   UNION ALL
   SELECT "a_2", "__grebe_weight", "__grebe_side" FROM (
     SELECT "a_2", "__grebe_weight", 1 AS "__grebe_side" FROM (
-      SELECT "a_2", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight" FROM (
-        SELECT "a" AS "a_2", "__grebe_weight" FROM s_delta
-      ) AS __grebe_q14
-      JOIN LATERAL (SELECT UNNEST(range(abs("__grebe_weight"))) AS step) AS __grebe_q15 ON TRUE
+      SELECT "a_2", "__grebe_weight" FROM (
+        SELECT "a_2", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight", UNNEST(range(abs("__grebe_weight"))) AS "__grebe_step" FROM (
+          SELECT "a" AS "a_2", "__grebe_weight" FROM s_delta
+        ) AS __grebe_q14
+      ) AS __grebe_q15
     ) AS __grebe_q16
   ) AS __grebe_q17
 ) AS __grebe_q18
@@ -686,10 +687,11 @@ SELECT "a", CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0 THEN
   UNION ALL
   SELECT "a", "x", "__grebe_weight", "__grebe_side" FROM (
     SELECT "a", "x", "__grebe_weight", 1 AS "__grebe_side" FROM (
-      SELECT "a", "x", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight" FROM (
-        SELECT "a", "x", "__grebe_weight" FROM r_delta
-      ) AS __grebe_q6
-      JOIN LATERAL (SELECT UNNEST(range(abs("__grebe_weight"))) AS step) AS __grebe_q7 ON TRUE
+      SELECT "a", "x", "__grebe_weight" FROM (
+        SELECT "a", "x", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight", UNNEST(range(abs("__grebe_weight"))) AS "__grebe_step" FROM (
+          SELECT "a", "x", "__grebe_weight" FROM r_delta
+        ) AS __grebe_q6
+      ) AS __grebe_q7
     ) AS __grebe_q8
   ) AS __grebe_q9
 ) AS __grebe_q10

@@ -47,8 +47,9 @@ SELECT "e", CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0 THEN
   UNION ALL
   SELECT "l", "e", "__grebe_weight", "__grebe_side" FROM (
     SELECT "l", "e", "__grebe_weight", 1 AS "__grebe_side" FROM (
-      SELECT "l", "e", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight" FROM __grebe_c1
-      JOIN LATERAL (SELECT UNNEST(range(abs("__grebe_weight"))) AS step) AS __grebe_q12 ON TRUE
+      SELECT "l", "e", "__grebe_weight" FROM (
+        SELECT "l", "e", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight", UNNEST(range(abs("__grebe_weight"))) AS "__grebe_step" FROM __grebe_c1
+      ) AS __grebe_q12
     ) AS __grebe_q13
   ) AS __grebe_q14
 ) AS __grebe_q15

@@ -281,10 +281,11 @@ SELECT "a", "b", CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0
   UNION ALL
   SELECT "a", "b", "__grebe_weight", "__grebe_side" FROM (
     SELECT "a", "b", "__grebe_weight", 1 AS "__grebe_side" FROM (
-      SELECT "a", "b", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight" FROM (
-        SELECT "a", "b", "__grebe_weight" FROM r_delta
-      ) AS __grebe_q7
-      JOIN LATERAL (SELECT UNNEST(range(abs("__grebe_weight"))) AS step) AS __grebe_q8 ON TRUE
+      SELECT "a", "b", "__grebe_weight" FROM (
+        SELECT "a", "b", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight", UNNEST(range(abs("__grebe_weight"))) AS "__grebe_step" FROM (
+          SELECT "a", "b", "__grebe_weight" FROM r_delta
+        ) AS __grebe_q7
+      ) AS __grebe_q8
     ) AS __grebe_q9
   ) AS __grebe_q10
 ) AS __grebe_q11
