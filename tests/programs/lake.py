@@ -44,18 +44,23 @@ class Lake:
     kind: Kind = Kind()
     catalogs: tuple[str, ...] = ("dl",)
     con: duckdb.DuckDBPyConnection = field(init=False)
+    _instance: duckdb.DuckDBPyConnection = field(init=False)
 
     def __post_init__(self) -> None:
-        self.con = self.connect()
+        self.connect()
 
-    def connect(self) -> duckdb.DuckDBPyConnection:
-        """A new DuckDB with the catalogs attached."""
-        con = duckdb.connect(config={"threads": 1})
-        scanner = "postgres" if self.kind.metadata == "postgres" else "sqlite"
-        load_extensions(con, "ducklake", f"{scanner}_scanner")
+    @property
+    def scanner(self) -> str:
+        """The extension that reads the catalog's metadata."""
+        return f"{'postgres' if self.kind.metadata == 'postgres' else 'sqlite'}_scanner"
+
+    def connect(self) -> None:
+        """A session without a past, in a DuckDB with these catalogs and no others."""
+        idle = _idle.setdefault(self.scanner, [])
+        self._instance = idle.pop() if idle else _started(self.scanner)
         for catalog in self.catalogs:
-            con.execute(self._attach(catalog))
-        return con
+            self._instance.execute(self._attach(catalog))
+        self.con = self._instance.cursor()
 
     def _attach(self, catalog: str) -> str:
         scheme = "sqlite:" if self.kind.metadata == "sqlite" else ""
@@ -85,7 +90,21 @@ class Lake:
         return int(str(self.value(f"SELECT MAX(snapshot_id) FROM ducklake_snapshots('{catalog}')")))
 
     def close(self) -> None:
+        """Lets go of the catalogs; the DuckDB serves the next lake."""
         self.con.close()
+        for catalog in self.catalogs:
+            self._instance.execute(f'DETACH "{catalog}"')
+        _idle[self.scanner].append(self._instance)
+
+
+_idle: dict[str, list[duckdb.DuckDBPyConnection]] = {}
+"""DuckDBs by the extension they have loaded: loading costs more than most tests."""
+
+
+def _started(scanner: str) -> duckdb.DuckDBPyConnection:
+    con = duckdb.connect(config={"threads": 1})
+    load_extensions(con, "ducklake", scanner)
+    return con
 
 
 def set_up(lake: Lake, view: MaterializedView) -> None:

@@ -62,6 +62,7 @@ def alone(folder: Path, seed: int, views: int) -> Counter[str]:
             _same(lake, view.query_mv, sql, f"seed {seed}\n{sql}")
             counts["checks"] += 1
         _expire(lake, rng)
+    lake.run(*(f"DROP VIEW memory.main.{table}" for table in places if table != CASES))
     lake.close()
     return counts
 

@@ -20,7 +20,7 @@ def test_F055_one_program_over_many_histories(tmp_path: Path, seed: int) -> None
 
 @pytest.mark.parametrize("seed", range(4))
 def test_F055_generated_views_over_one_history(tmp_path: Path, seed: int) -> None:
-    alone(tmp_path, seed, views=5)
+    alone(tmp_path, seed, views=3)
 
 
 def test_F055_there_are_three_hundred_pairs() -> None:
