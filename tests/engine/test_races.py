@@ -67,11 +67,11 @@ class Race:
 @pytest.mark.parametrize("journal", [True, False])
 def test_two_processes_refresh_the_same_views(site: Site, journal: bool) -> None:
     race = Race.opened(site, journal=journal)
-    for seed in range(100, 106, 2):
+    for seed in (100, 102):
         race.round(seed)
     race.close()
     if not journal:
-        assert race.counts["won"] >= 3
+        assert race.counts["won"] >= 2
 
 
 @pytest.mark.races

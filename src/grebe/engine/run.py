@@ -19,6 +19,7 @@ from grebe.engine.lease import SECONDS, Leases, owner_of
 from grebe.engine.pool import Pool
 from grebe.engine.refresh import Refresh, RefreshResult
 from grebe.engine.tables import Tables
+from grebe.engine.upkeep import keep_up
 from grebe.engine.views import View
 from grebe.errors import ConflictError, GrebeError, InternalError, LeaseHeldError
 from grebe.formats.base import STAGED
@@ -93,6 +94,7 @@ class Run:
         finally:
             self._clean()
             leases.close()
+        self._keep_up()
         return list(self.results.values())
 
     def _cut(self, leases: Leases) -> Cut:
@@ -261,6 +263,13 @@ class Run:
         text = self.tables.stage(name, rows)
         reach("run.staged")
         return text
+
+    def _keep_up(self) -> None:
+        """Look after the files of what was written, now that everything is published."""
+        for name, result in self.results.items():
+            if result.outcome is Outcome.INCREMENTAL:
+                with self.pool.lent() as session:
+                    keep_up(self.views[name], self.tables, session())
 
     def _clean(self) -> None:
         if self.staged:

@@ -270,6 +270,12 @@ class Storage(Protocol):
     def abandon(self, run_id: RunId) -> None:
         """Remove what an unpublished run left behind; never a file of a published one."""
 
+    def compact(self) -> None:
+        """Rewrite many small files into few: maintenance, which changes no row and no frontier.
+
+        A commit of somebody else meanwhile goes first; the next call makes up for it.
+        """
+
 
 STAGED = "__grebe_stage_"
 """How the name of a staged table begins; the run's id and a number follow."""

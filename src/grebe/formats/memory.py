@@ -242,6 +242,9 @@ class MemoryTable:
     def abandon(self, run_id: RunId) -> None:
         """Nothing: an unpublished run leaves nothing behind here."""
 
+    def compact(self) -> None:
+        """Nothing: there are no files."""
+
     # --- inside --------------------------------------------------------------------------------
 
     def _state(self, version: Version) -> _State:

@@ -129,6 +129,17 @@ class DuckLakeStorage:
                 fence(lake, self.name)
             remove_unregistered(registered(lake, table), table, run_id)
 
+    def compact(self) -> None:
+        """Merge files, each row keeping the number of the commit that it came with.
+
+        `ducklake_rewrite_data_files` is left to the owner: it garbles the feed of what was before.
+        """
+        with session(self.address) as lake:
+            lake.rows(
+                f"CALL ducklake_merge_adjacent_files({literal(lake.alias)},"
+                f" {literal(self.name.name)}, schema => {literal(self.name.schema)})"
+            )
+
     def _last_run(self, lake: Session) -> RunId | None:
         cursor = read_cursor(lake, self.name)
         return None if isinstance(cursor, str) else cursor.run

@@ -37,6 +37,15 @@ def fast_forward(name: TableName, branch: str) -> str:
     )
 
 
+def compact(name: TableName) -> str:
+    """The statement that rewrites small files, and files of which much was deleted."""
+    table = ".".join(quote(part) for part in (*name.schema.split("."), name.name))
+    return (
+        f"CALL {quote(name.catalog)}.system.rewrite_data_files("
+        f"table => {literal(table)}, options => map('min-input-files', '2'))"
+    )
+
+
 def move_tag(name: TableName, snapshot_id: int) -> str:
     """The statement that keeps the published snapshot from being expired."""
     return (

@@ -83,6 +83,10 @@ class IcebergStorage:
         else:
             self._committer().settle(run_id, published)
 
+    def compact(self) -> None:
+        """Rewrite small files into few, in a commit that says it replaced rows by themselves."""
+        self.session.sql(statements.compact(self.name)).collect()
+
     def _committer(self) -> Committer:
         return Committer(self.session, self.name, self._reader())
 
