@@ -11,7 +11,7 @@ import json
 import random
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,7 @@ from grebe.errors import DefinitionError, NotIncrementalError
 from grebe.model import Outcome, Policy
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import SparkSession
 
 VIEWS = 12
@@ -78,6 +79,10 @@ class Lake:
     def name(self, table: str) -> str:
         return f"lake.{self.schema}.{table}"
 
+    def read_as(self, table: str) -> str:
+        """The name by which a view reads a table."""
+        return f"{self.schema}.{table}"
+
     def sql(self, text: str) -> None:
         self.log.append(text)
         self.spark.sql(text).collect()
@@ -126,7 +131,7 @@ class Lake:
     def _text(self, body: str, width: int) -> Text:
         """The query over tables of this schema; one of them may be a view with two columns."""
         parents = [name for name, text in self.views.items() if text.width == 2]
-        standing = {table: (f"{self.schema}.{table}", table) for table in COLUMNS}
+        standing = {table: (self.read_as(table), table) for table in COLUMNS}
         if parents and self.rng.random() < 0.35:
             table = self.rng.choice(list(COLUMNS))
             parent = self.rng.choice(parents)
@@ -171,11 +176,14 @@ class Lake:
     def change(self) -> str:
         """One random commit on one table, or something that changes no row; its kind."""
         table = self.rng.choice(list(COLUMNS))
-        luck = self.rng.random()
-        kinds = ROW_CHANGES if luck < 0.78 else HARMLESS if luck < 0.9 else LARGE_CHANGES
-        kind = self.rng.choice(kinds)
+        kind = self.rng.choice(self.kinds(table))
         getattr(self, "_" + kind.replace(" ", "_"))(table)
         return kind
+
+    def kinds(self, table: str) -> Sequence[str]:
+        """What may happen to a table now."""
+        luck = self.rng.random()
+        return ROW_CHANGES if luck < 0.78 else HARMLESS if luck < 0.9 else LARGE_CHANGES
 
     def _insert(self, table: str) -> None:
         self.insert(table, self.rng.randint(1, 4))
@@ -281,8 +289,7 @@ class Lake:
         connection = duckdb.connect()
         connection.execute("SET threads = 1")
         for table, columns in COLUMNS.items():
-            held = self.spark.sql(f"SELECT {', '.join(columns)} FROM {self.name(table)}").toArrow()
-            connection.register("held", held)
+            connection.register("held", self.held(table, columns))
             connection.execute(f"CREATE TABLE {table} AS SELECT * FROM held")
         for name, text in self.views.items():
             rows = (
@@ -297,12 +304,20 @@ class Lake:
                 missing, surplus = expected - found[name], found[name] - expected
                 raise AssertionError(self.told(name, f"missing {missing}, surplus {surplus}"))
 
+    def held(self, table: str, columns: Sequence[str]) -> pa.Table:
+        """The rows of a table as they are."""
+        return self.spark.sql(f"SELECT {', '.join(columns)} FROM {self.name(table)}").toArrow()
+
+    def shown(self, name: str) -> str:
+        """What a public name shows, as a relation."""
+        return self.name(name)
+
     def _found(self) -> Mapping[str, Bag]:
         parts = []
         for name, text in self.views.items():
             cells = ", ".join(f"CAST(c{i + 1} AS STRING)" for i in range(text.width))
             parts.append(
-                f"SELECT '{name}' AS name, to_json(array({cells})) AS cells FROM {self.name(name)}"
+                f"SELECT '{name}' AS name, to_json(array({cells})) AS cells FROM {self.shown(name)}"
             )
         found: dict[str, Bag] = {name: Counter() for name in self.views}
         for row in self.spark.sql(" UNION ALL ".join(parts)).collect():

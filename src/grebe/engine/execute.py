@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from grebe.compiler import plan as steps
 from grebe.compiler.emit import Leaf, emit
 from grebe.compiler.nodes import At, Named, Node, Scan, Stored, Verbatim
+from grebe.engine import tiny
 from grebe.engine.deltas import Side, Stage
-from grebe.engine.writing import merge_of
+from grebe.engine.writing import expected, merge_of
 from grebe.errors import CheckFailedError, GrebeError, InternalError, StepFailedError
 from grebe.formats import base
 from grebe.formats.base import Rows, VersionStats
@@ -38,9 +39,13 @@ class Execution:
     """The view's own rows at the version that was planned from."""
     target: Callable[[], VersionStats]
     """What metadata says of the storage table at that version."""
+    held: Callable[[], pa.Table | None]
+    """The view's own rows on the driver, where they can be read there."""
     stage: Stage
     on_driver: bool = True
     """Whether the results of steps are small enough to be held by the driver."""
+    changed: int | None = None
+    """Stored rows that change, where the write itself does not say it: all are written anew."""
     views: dict[str, str] = field(default_factory=dict)
 
     def sql(self, node: Node) -> str:
@@ -172,7 +177,7 @@ class Execution:
         frame = self.spark.sql(self.sql(step.node))
         arrow = self._collected(frame)
         if arrow is not None:
-            return merge_of(arrow, step.on, self.target())
+            return self._written_anew(arrow, step.on) or merge_of(arrow, step.on, self.target())
         staged = self.stage(frame)
         counts = self._expected(staged)
         columns = [name for name in frame.columns if name != steps.COPIES]
@@ -184,6 +189,22 @@ class Execution:
             expect_deleted=counts.get("delete", 0),
             target_is_large=True,
         )
+
+    def _written_anew(self, rows: pa.Table, on: Sequence[str]) -> base.Write | None:
+        """All rows of a tiny view, as they are to be; None for a larger one."""
+        import pyarrow.compute as pc
+
+        stored = self.target().rows
+        if stored is None or stored > tiny.ROWS or rows.num_rows == 0:
+            return None
+        held = self.held()
+        whole = None if held is None else tiny.merged(held, rows, on)
+        if whole is None:
+            return None
+        counts = expected(rows)
+        inserted = rows.filter(pc.equal(rows[steps.ACTION], "insert")).num_rows
+        self.changed = inserted + counts.get("update", 0) + counts.get("delete", 0)
+        return base.Overwrite(Rows(arrow=whole))
 
     def _expected(self, staged: str) -> dict[str, int]:
         rows = self.spark.sql(

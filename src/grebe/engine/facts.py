@@ -16,7 +16,7 @@ from grebe.model import TableName
 
 _SEVERAL: Final = 2
 _PRUNES: Final = 0.5
-"""Share of files up to which a range of keys is worth a filter: where it skips none, it costs."""
+"""Share of bytes up to which a range of keys is worth a filter: where it skips none, it costs."""
 
 
 def delta_facts(
@@ -64,11 +64,15 @@ def _bounds(
 
 
 def prunes(files: Sequence[KeyBounds], low: object, high: object) -> bool:
-    """True when a filter on a range skips enough of the files."""
+    """True when a filter on a range skips enough of what the files hold.
+
+    Not of their number: after updates all over a table, small files with the whole range of keys
+    outnumber the large ones that a filter skips.
+    """
     if len(files) < _SEVERAL:
         return False
-    kept = sum(1 for file in files if _may_hold(file, low, high))
-    return kept <= len(files) * _PRUNES
+    kept = sum(file.bytes for file in files if _may_hold(file, low, high))
+    return kept <= sum(file.bytes for file in files) * _PRUNES
 
 
 def _may_hold(file: KeyBounds, low: object, high: object) -> bool:

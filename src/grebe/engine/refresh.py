@@ -21,6 +21,7 @@ from grebe.engine.facts import delta_facts
 from grebe.engine.public import publish
 from grebe.engine.result import RefreshResult as RefreshResult
 from grebe.engine.tables import Tables
+from grebe.engine.tiny import repeated
 from grebe.engine.views import View
 from grebe.errors import InternalError
 from grebe.formats.base import Committed, VersionStats, Write
@@ -33,9 +34,11 @@ from grebe.model import (
     RunId,
     SourcePoint,
     TableName,
+    Window,
 )
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
     from grebe.compiler.cost import Past
@@ -108,7 +111,7 @@ class Refresh:
             seconds=time.monotonic() - started,
             reasons=choice.reasons,
             rows_in=done.rows_in,
-            rows_out=_rows_out(done.committed),
+            rows_out=_rows_out(done.committed) if done.changed is None else done.changed,
             frontier=done.frontier or position.frontier,
             version=done.committed.version if done.committed else position.version,
             row_version=done.committed.version
@@ -150,7 +153,7 @@ class Refresh:
         finally:
             execution.close()
         reach("refresh.committed")
-        return _Done(outcome, rows_in, committed, frontier)
+        return _Done(outcome, rows_in, committed, frontier, execution.changed)
 
     def _full(self, position: Position) -> _Done:
         """Overwrite everything; the first time the storage table is made."""
@@ -204,6 +207,7 @@ class Refresh:
             sides={str(name): side for name, side in given.items()},
             stored=lambda: self._stored(position),
             target=lambda: self._target(position),
+            held=lambda: self._held(position),
             stage=self.stage,
         )
 
@@ -214,6 +218,15 @@ class Refresh:
         source = self.tables.source(self.view.storage_name, self.session)
         ids = [column.id for column in source.schema_at(position.version).columns]
         return source.read_at(position.version, ids)
+
+    def _held(self, position: Position | None) -> pa.Table | None:
+        """All stored rows on the driver, as changes from nothing; None where only Spark reads."""
+        if position is None or position.version is None:
+            return None
+        source = self.tables.source(self.view.storage_name, self.session)
+        ids = [column.id for column in source.schema_at(position.version).columns]
+        arrow = source.changes(Window(None, position.version), ids).arrow
+        return None if arrow is None else repeated(arrow)
 
     def _target(self, position: Position | None) -> VersionStats:
         """What metadata says of the storage table at that version."""
@@ -243,6 +256,7 @@ class _Done:
     rows_in: int = 0
     committed: Committed | None = None
     frontier: Frontier | None = None
+    changed: int | None = None
 
 
 def _tune(spark: SparkSession, settings: Mapping[str, str]) -> None:

@@ -77,6 +77,8 @@ class KeyBounds:
     low: object | None
     high: object | None
     has_null: bool | None = None
+    bytes: int = 1
+    """How large the files are: what skipping them saves."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,8 +40,8 @@ def _of_file(
         try:
             value = partition_value(field, file.partition.get(field.physical))
         except NeedsSparkError:
-            return KeyBounds(field.name, None, None)
-        return KeyBounds(field.name, value, value, value is None)
+            return KeyBounds(field.name, None, None, bytes=file.size)
+        return KeyBounds(field.name, value, value, value is None, file.size)
     nulls = stats.get("nullCount", {}).get(field.physical)
     kind = field.type.name if isinstance(field.type, Primitive) else "struct"
     parse = _EXACT.get("decimal" if kind.startswith("decimal") else kind)
@@ -54,4 +54,5 @@ def _of_file(
         None if parse is None or low is None else parse(low),
         None if parse is None or high is None else parse(high),
         nulls > 0 if isinstance(nulls, int) else None,
+        file.size,
     )

@@ -36,17 +36,21 @@ def file_bounds(
         )
         known = {row[0]: row[1:] for row in rows}
         found[field.name] = [
-            _bounds(field, *known.get(file.id, (None, None, None))) for file in state.files
+            _bounds(field, file.size, *known.get(file.id, (None, None, None)))
+            for file in state.files
         ]
     return found
 
 
-def _bounds(field: Field, low: str | None, high: str | None, nulls: int | None) -> KeyBounds:
+def _bounds(
+    field: Field, size: int, low: str | None, high: str | None, nulls: int | None
+) -> KeyBounds:
     return KeyBounds(
         field.name,
         _value(field, low),
         _value(field, high),
         None if nulls is None else nulls > 0,
+        size,
     )
 
 

@@ -324,4 +324,5 @@ def _bounds(file: DataFile, field: Field) -> KeyBounds:
         None if low is None else from_bound(field.type, low),
         None if high is None else from_bound(field.type, high),
         None if nulls is None else nulls > 0,
+        file.size,
     )

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.types import DataType
 
+_OPEN_COST = 1 << 18
 _FIELD_ID = "parquet.field.id"
 _BY_ID = "spark.sql.parquet.fieldId.read.enabled"
 
@@ -175,7 +176,9 @@ def read_version(
         )
     own_id = table.snapshots[place.snapshot_id].schema_id
     own = table.schemas[table.current_schema_id if own_id is None else own_id]
-    frame = spark.read.option("versionAsOf", place.snapshot_id).table(name.quoted())
+    # A small file counts for little: a table of many is read in few tasks, not in one for each.
+    reader = spark.read.option("file-open-cost", str(_OPEN_COST))
+    frame = reader.option("versionAsOf", place.snapshot_id).table(name.quoted())
     columns = []
     for want in fields:
         stored = own.field(want.id)

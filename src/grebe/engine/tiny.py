@@ -1,0 +1,78 @@
+"""A view of few rows is written anew rather than merged.
+
+That leaves one small file instead of one for every refresh, and needs no join to find what changed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from grebe.compiler.plan import COPIES
+from grebe.errors import CheckFailedError
+from grebe.formats.base import ACTION, WEIGHT
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ROWS: Final = 2_000
+"""Stored rows up to which writing all of them is cheaper than merging some."""
+
+
+def merged(stored: pa.Table, rows: pa.Table, on: Sequence[str]) -> pa.Table | None:
+    """The stored rows after the actions of ``rows``; None for types that are left to Spark.
+
+    Raises:
+        CheckFailedError: the stored rows contradict the change.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not all(_is_plain(field.type) for field in stored.schema):
+        return None
+    actions = {
+        key: action
+        for key, action in zip(_keys(rows, on), rows[ACTION].to_pylist(), strict=True)
+        if action != "insert"
+    }
+    matched = [actions.get(key) for key in _keys(stored, on)]
+    _check(rows, Counter(action for action in matched if action))
+    kept = stored.filter(pa.array([action is None for action in matched], pa.bool_()))
+    new = rows.filter(pc.not_equal(rows[ACTION], "delete")).select(stored.column_names)
+    return pa.concat_tables([kept, new.cast(stored.schema)])
+
+
+def repeated(rows: pa.Table) -> pa.Table:
+    """Rows as often as their weights say, without the weights."""
+    weights = rows[WEIGHT].to_pylist()
+    places = [place for place, weight in enumerate(weights) for _ in range(weight)]
+    return rows.drop_columns([WEIGHT]).take(places)
+
+
+def _keys(table: pa.Table, on: Sequence[str]) -> list[tuple[object, ...]]:
+    columns = [table[name].to_pylist() for name in on]
+    return list(zip(*columns, strict=True)) if on else [()] * table.num_rows
+
+
+def _is_plain(kind: pa.DataType) -> bool:
+    """Whether equal values of a type are the same value, in Python as in SQL, and come back so."""
+    import pyarrow.types as pt
+
+    exact = (pt.is_integer, pt.is_string, pt.is_large_string, pt.is_boolean, pt.is_date)
+    return any(test(kind) for test in (*exact, pt.is_decimal))
+
+
+def _check(rows: pa.Table, found: Counter[str]) -> None:
+    expected: Counter[str] = Counter()
+    for action, copies in zip(rows[ACTION].to_pylist(), rows[COPIES].to_pylist(), strict=True):
+        expected[action] += int(copies)
+    for action in ("update", "delete"):
+        if expected[action] != found[action]:
+            raise CheckFailedError(
+                "stored rows contradict the change",
+                detail=f"{expected[action]} stored rows should be {action}d,"
+                f" {found[action]} were found",
+                hint="rebuild the view, and report this with its definition",
+                step="write",
+            )
