@@ -109,10 +109,21 @@ def main() -> None:
             engine.verify(case.view)
             print(json.dumps(case.line()), flush=True)
         cases += [case.line() for case in found]
-    RESULTS.mkdir(exist_ok=True)
-    report = {"scale": options.scale, "load": os.getloadavg()[0], "results": cases}
-    name = f"refresh{'-delta' * delta}-sf{options.scale:g}{'-few' * options.few}.json"
-    (RESULTS / name).write_text(json.dumps(report, indent=2) + "\n")
+    keep(RESULTS / f"refresh{'-delta' * delta}-sf{options.scale:g}.json", cases)
+
+
+def keep(file: Path, cases: list[dict[str, object]]) -> None:
+    """Write down some cases, in place of former figures of the same ones."""
+
+    def key(case: dict[str, object]) -> str:
+        return f"{case['view']} {case['where']} {case['share']}"
+
+    file.parent.mkdir(exist_ok=True)
+    known = json.loads(file.read_text()) if file.is_file() else []
+    load = round(os.getloadavg()[0], 1)
+    found = {key(case): case for case in known} | {key(c): {**c, "load": load} for c in cases}
+    text = json.dumps([found[name] for name in sorted(found)], indent=2)
+    file.write_text(text + "\n")
 
 
 def prepared(folder: Path, log: Path, form: str = "iceberg") -> Engine:

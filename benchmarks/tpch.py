@@ -126,15 +126,11 @@ class Lake:
                 fresh.write.format("delta").mode("append").save(table.split("`")[1])
 
     def few(self, orders: int, seed: int) -> None:
-        """Updates the price of a few orders."""
-        keys = f"o_orderkey BETWEEN {1000 + seed * 1000} AND {1000 + seed * 1000 + 4 * orders}"
+        """Updates the price of one line of a few orders."""
+        first = 1000 + seed * 1000
         self.spark.sql(
-            f"UPDATE {self.name('orders')} SET o_totalprice = o_totalprice + 1 WHERE {keys}"
-        )
-        keys = keys.replace("o_orderkey", "l_orderkey")
-        self.spark.sql(
-            f"UPDATE {self.name('lineitem')} SET l_quantity = l_quantity + 1"
-            f" WHERE {keys} AND l_linenumber = 1"
+            f"UPDATE {self.name('lineitem')} SET l_extendedprice = l_extendedprice + 1"
+            f" WHERE l_orderkey BETWEEN {first} AND {first + 4 * orders} AND l_linenumber = 1"
         )
 
     def _chosen(self, share: float, where: str, seed: int) -> str:

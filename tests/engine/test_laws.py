@@ -122,7 +122,7 @@ def test_laws_hold_over_three_formats(spark: SparkSession, tmp_path: Path, stora
     lake = MixedLake.made(spark, tmp_path / "lake", f"mixed_{next(_numbers)}", storage, 5)
     counts = held(lake, views=5, rounds=2)
     drop(lake)
-    assert counts["incremental"] >= 2, counts
+    assert counts["incremental"] >= 1, counts
 
 
 @pytest.mark.laws
