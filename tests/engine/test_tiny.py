@@ -88,3 +88,11 @@ def test_rows_come_as_often_as_their_weights_say() -> None:
     rows = table([(1, "a", None), (2, "b", None)])
     found = repeated(rows.append_column(WEIGHT, pa.array([2, 1], pa.int64())))
     assert bag(found) == Counter({(1, "a", None): 2, (2, "b", None): 1})
+
+
+def test_an_empty_view_is_written_too() -> None:
+    empty = repeated(table([]).append_column(WEIGHT, pa.array([], pa.int64())))
+    after = merged(empty, changes([((1, "a", None), "insert", 0)]), ["k"])
+    assert after is not None
+    assert bag(after) == Counter({(1, "a", None): 1})
+    assert bag(merged(after, changes([((1, "a", None), "delete", 1)]), ["k"])) == Counter()

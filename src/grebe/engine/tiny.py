@@ -45,9 +45,11 @@ def merged(stored: pa.Table, rows: pa.Table, on: Sequence[str]) -> pa.Table | No
 
 def repeated(rows: pa.Table) -> pa.Table:
     """Rows as often as their weights say, without the weights."""
+    import pyarrow as pa
+
     weights = rows[WEIGHT].to_pylist()
     places = [place for place, weight in enumerate(weights) for _ in range(weight)]
-    return rows.drop_columns([WEIGHT]).take(places)
+    return rows.drop_columns([WEIGHT]).take(pa.array(places, pa.int64()))
 
 
 def _keys(table: pa.Table, on: Sequence[str]) -> list[tuple[object, ...]]:
