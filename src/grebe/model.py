@@ -109,6 +109,23 @@ class Schema:
 
 
 @dataclass(frozen=True, slots=True)
+class Partition:
+    """One part of how a table's files are divided: a column, or a coarser value of it."""
+
+    column: str
+    transform: str = "identity"
+    """identity, year, month, day, hour, bucket or truncate."""
+    width: int | None = None
+    """How many buckets, or how much is cut off."""
+
+    def __str__(self) -> str:
+        if self.transform == "identity":
+            return self.column
+        width = "" if self.width is None else f"{self.width}, "
+        return f"{self.transform}({width}{self.column})"
+
+
+@dataclass(frozen=True, slots=True)
 class Window:
     """``(after, upto]``: the history of one source after one version, up to and with another.
 

@@ -24,7 +24,6 @@ ELSEWHERE = {
     "F108": ["compiler/test_reasons.py"],
     "F109": ["engine/test_refresh.py::test_a_window_without_net_change_moves_the_frontier_alone"],
     "F110": ["definitions/test_statement.py::test_every_clause_is_read"],
-    "F200": ["definitions/test_declared.py::test_F202_refresh_options_become_settings_of_the_view"],
     "F211": ["engine/test_refresh.py::test_a_graph_of_views_follows_mixed_changes"],
     "F212": ["engine/test_refresh.py::test_compaction_changes_nothing"],
     "F213": ["engine/test_refresh.py::test_a_source_created_anew_is_not_taken_for_the_old_one"],

@@ -203,7 +203,7 @@ def test_F192_the_projection_changes_the_layout_and_not_the_query() -> None:
     }
     assert len({item.query for item in made.values()}) == 1
     assert len({(item.properties, item.partitioned_by) for item in made.values()}) == 3
-    assert made["olap"].partitioned_by == ("`createdAt`",)
+    assert made["olap"].partitioned_by == ("days(`createdAt`)",)
 
 
 def test_F202_refresh_options_become_settings_of_the_view() -> None:

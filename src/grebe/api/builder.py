@@ -12,7 +12,7 @@ from grebe.api.facts import Facts, SourceFacts, text_digest
 from grebe.api.written import Written
 from grebe.engine.graph import levels, with_parents
 from grebe.engine.result import RefreshResult
-from grebe.errors import GrebeError, RegistryError
+from grebe.errors import DefinitionError, GrebeError, RegistryError
 from grebe.model import Outcome, Policy, Reason, RunId, TableName
 from grebe.registry.records import Counts, RunRecord, ViewRecord
 
@@ -39,6 +39,7 @@ class Builder:
         """A view compiled over its sources; its parents must have been added before."""
         if view.error is not None:
             raise view.error
+        refuse_other_format(view)
         self.say(f"compiling {view.name}")
         try:
             return self.engine.compile(definition_of(view))
@@ -124,6 +125,23 @@ class Builder:
             except RegistryError as error:
                 self.say(f"the registry cannot be used: {error}")
                 return
+
+
+def refuse_other_format(view: Written) -> None:
+    """Nothing when the view's catalog has the format that USING asks for, or it asks for none."""
+    wanted, settings = view.statement.using, view.settings
+    own = settings.catalog(view.name.catalog)
+    if wanted is None or wanted == own.format:
+        return
+    able = [catalog.name for catalog in settings.catalogs if catalog.format == wanted]
+    raise DefinitionError(
+        f'view "{view.name}" cannot be kept as {wanted}',
+        detail=f'catalog "{own.name}" has format {own.format}',
+        hint=f"name it {able[0]}.{view.name.schema}.{view.name.name}"
+        if able
+        else f"add a catalog of format {wanted} to grebe.toml",
+        code="other-format",
+    )
 
 
 def definition_of(view: Written) -> Definition:

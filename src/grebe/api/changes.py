@@ -9,18 +9,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from grebe.api.upkeep import (
-    Vacuumed,
-    bound_of,
-    expire_statement,
-    points_by_source,
-    storages_of,
-)
+from grebe.api.standing import NEVER
+from grebe.api.upkeep import Vacuumed, bound_of, storages_of
 from grebe.api.written import Written, digest_of, name_in, read_text
-from grebe.config import TableFormat
 from grebe.engine.graph import descendants, levels
-from grebe.errors import ConfigError, DefinitionError, LeaseHeldError, StepFailedError
-from grebe.model import Policy, TableName, Version
+from grebe.errors import DefinitionError, LeaseHeldError
+from grebe.model import Policy, TableName
 from grebe.registry.records import ViewRecord
 
 if TYPE_CHECKING:
@@ -207,8 +201,9 @@ def alter(
         new = replace(new, definition=text)
     elif policy is not record.policy and policy in (Policy.STRICT, Policy.INCREMENTAL):
         _refuse_impossible(view, policy)
-    project.registry.save_view(new)
+    # The table first: it may refuse a property, and then nothing has changed.
     _keep_in_storage(project, view, new)
+    project.registry.save_view(new)
     return view.name
 
 
@@ -234,7 +229,7 @@ def _free(properties: Mapping[str, str]) -> dict[str, str]:
 
 def _keep_in_storage(project: Project, view: Written, record: ViewRecord) -> None:
     """A lost registry is written again from the storage table, so it has to know too."""
-    if view.facts is None or view.facts.storage is None or not _is_spark_table(project, view):
+    if view.facts is None or view.facts.storage is None:
         return
     if project.tables.position(view.facts.storage, lambda: project.spark) is None:
         return
@@ -244,8 +239,7 @@ def _keep_in_storage(project: Project, view: Written, record: ViewRecord) -> Non
         "grebe.schedule": record.schedule or "",
         **dict(record.properties),
     }
-    items = ", ".join(f"{_text(key)} = {_text(value)}" for key, value in sorted(kept.items()))
-    run(project.spark, f"ALTER TABLE {view.facts.storage.quoted()} SET TBLPROPERTIES ({items})")
+    project.tables.keep(view.facts.storage, lambda: project.spark, kept)
 
 
 def drop(project: Project, view: Written, *, cascade: bool) -> tuple[TableName, ...]:
@@ -269,13 +263,14 @@ def drop(project: Project, view: Written, *, cascade: bool) -> tuple[TableName, 
 
 
 def _remove(project: Project, view: Written) -> None:
-    if view.facts and view.facts.storage and _is_spark_table(project, view):
-        spark = project.spark
-        schema = view.name.quoted().rpartition(".")[0]
-        run(spark, f"DROP VIEW IF EXISTS {view.name.quoted()}")
-        listed = [row["tableName"] for row in spark.sql(f"SHOW TABLES IN {schema}").collect()]
-        for storage in storages_of(view.name, listed):
-            run(spark, f"DROP TABLE IF EXISTS {storage.quoted()} PURGE")
+    def spark() -> SparkSession:
+        return project.spark
+
+    if view.facts and view.facts.storage:
+        tables, name = project.tables, view.name
+        tables.unpublish(name, spark)
+        for storage in storages_of(name, tables.stored(name.catalog, spark, name.schema)):
+            tables.remove(storage, spark)
     if view.record is not None:
         project.registry.drop_view(view.key)
     project.builder.forget(view.key)
@@ -320,45 +315,13 @@ def vacuum(project: Project, view: Written, retention: str, *, force: bool) -> V
         )
     wanted = datetime.now(UTC) - length
     storage = view.facts.storage
-    catalog = project.settings.catalog(storage.catalog)
-    if catalog.format is not TableFormat.ICEBERG:
-        raise ConfigError(f'tables of format "{catalog.format}" cannot be vacuumed by grebe yet')
-    readers = points_by_source(project.written(), project.look()).get(storage, {})
-    until, holding = bound_of(
-        {} if force else readers, wanted, lambda version: _moment_of(project, storage, version)
-    )
-    statement = expire_statement(catalog, storage, until)
-    if statement is not None:
+    readers = {} if force else project.written()
+    until, holding = bound_of(storage, readers, project.look(), wanted)
+    before = until if length or holding else None
+    if until != NEVER:
         with _leased(project, [view.key]):
-            run(project.spark, statement)
+            project.tables.expire(storage, lambda: project.spark, before)
     return Vacuumed(view.name, until, holding)
-
-
-def _moment_of(project: Project, storage: TableName, version: Version) -> datetime | None:
-    """When a version of a storage table was committed; None when it is gone."""
-    rows = project.spark.sql(
-        f"SELECT unix_micros(committed_at) FROM {storage.quoted()}.snapshots"
-        f" WHERE CAST(snapshot_id AS STRING) = {_text(version)}"
-    ).collect()
-    if not rows:
-        return None
-    return datetime.fromtimestamp(0, UTC) + timedelta(microseconds=rows[0][0])
-
-
-def _is_spark_table(project: Project, view: Written) -> bool:
-    form = project.settings.catalog(view.name.catalog).format
-    if form is TableFormat.ICEBERG:
-        return True
-    raise ConfigError(f'views in catalogs of format "{form}" cannot be changed by grebe yet')
-
-
-def run(spark: SparkSession, statement: str) -> None:
-    """One statement; what Spark says against it is told in one line."""
-    try:
-        spark.sql(statement).collect()
-    except Exception as error:
-        detail = str(error).split("\n", maxsplit=1)[0]
-        raise StepFailedError("a statement failed", detail=f"{statement}: {detail}") from error
 
 
 def _in_file(view: Written) -> DefinitionError:
@@ -368,8 +331,3 @@ def _in_file(view: Written) -> DefinitionError:
         hint="edit the file; the next refresh follows it",
         code="view-in-file",
     )
-
-
-def _text(value: str) -> str:
-    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"

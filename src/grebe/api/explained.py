@@ -36,6 +36,8 @@ class Explained:
     policy: Policy
     document: Mapping[str, Any]
     sources: tuple[Readiness, ...]
+    partitioned_by: tuple[str, ...] = ()
+    clustered_by: tuple[str, ...] = ()
 
     @property
     def incremental(self) -> bool:
@@ -50,7 +52,19 @@ class Explained:
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
         ready = [item.to_dict() for item in self.sources]
-        return {"view": str(self.view), "policy": self.policy, **self.document, "sources": ready}
+        return {
+            "view": str(self.view),
+            "policy": self.policy,
+            **self.document,
+            "sources": ready,
+            "partitioned_by": list(self.partitioned_by),
+            "unused": [self._unused] if self.clustered_by else [],
+        }
+
+    @property
+    def _unused(self) -> str:
+        items = ", ".join(self.clustered_by)
+        return f"CLUSTER BY ({items}) is kept with the definition; files are not sorted by it"
 
     def text(self, *, sql: bool = False) -> str:
         """The explanation for a person; with the SQL of every step if asked for."""
@@ -59,6 +73,10 @@ class Explained:
         lines = [f"{self.view}: {kept}  (policy {self.policy}, {known['fingerprint'][:8]})"]
         lines += [f"  because: {reason}" for reason in known["reasons"]]
         lines += [f"  note:    {note}" for note in known["notes"]]
+        if self.partitioned_by:
+            lines.append(f"  files:   partitioned by {', '.join(self.partitioned_by)}")
+        if self.clustered_by:
+            lines.append(f"  unused:  {self._unused}")
         if not self.incremental and self.policy is Policy.AUTO:
             lines.append("  so:      every refresh recomputes it, and says this reason")
         lines.append("sources")

@@ -127,7 +127,7 @@ class Project:
 
     def written(self) -> dict[str, Written]:
         """Every view as it is written now, by full name."""
-        return all_written(self.settings, self._records())
+        return all_written(self.settings, self._records(), lambda: self.spark)
 
     def _records(self) -> list[ViewRecord]:
         """What the registry knows; a project that never ran has none, and looking makes none."""
@@ -139,7 +139,7 @@ class Project:
 
     def columns(self) -> Lookup:
         """The columns of tables and views, for definitions that name none."""
-        return Lookup(self.settings, self._records())
+        return Lookup(self.settings, self._records(), lambda: self.spark)
 
     def views(self, selection: str | None = None) -> list[View]:
         """The views of the project, by name."""
@@ -335,7 +335,7 @@ class Project:
         else:
             document = self._explained(known, views)
         ready = self._readiness(known, views)
-        return Explained(known.name, known.policy, document, ready)
+        return Explained(known.name, known.policy, document, ready, *known.layout)
 
     def _explained(self, view: Written, views: Mapping[str, Written]) -> dict[str, Any]:
         from grebe.compiler.explain import explain
@@ -470,8 +470,7 @@ class Project:
 
     def retention(self) -> Retention:
         """The oldest version of each source that any view needs, and how to expire the others."""
-        catalogs = {catalog.name: catalog for catalog in self.settings.catalogs}
-        return retention(self.written(), self.look(), catalogs)
+        return retention(self.written(), self.look())
 
     # --- changing -------------------------------------------------------------------------------
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from grebe.api.shown import Shown
-from grebe.config import Catalog, TableFormat
+from grebe.config import Catalog
 from grebe.errors import GrebeError
 from grebe.model import TableName
 from grebe.registry.records import ViewRecord
 
 if TYPE_CHECKING:
     from grebe.api.project import Project
-
-ORPHANS_AFTER = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +70,9 @@ def _lost_views(project: Project) -> tuple[tuple[str, ...], tuple[str, ...]]:
     problems: list[str] = []
     newest: dict[str, tuple[datetime, Mapping[str, str]]] = {}
     for catalog in project.settings.catalogs:
-        if catalog.format is not TableFormat.ICEBERG:
-            continue
-        for table in _storages(project, catalog):
+        for table in _storages(project, catalog, problems):
             try:
-                properties = _properties(project, table)
+                properties = project.tables.properties(table, lambda: project.spark) or {}
                 head = project.tables.source(table, lambda: project.spark).head()
             except GrebeError as error:
                 problems.append(f"{table}: {error}")
@@ -101,18 +97,10 @@ def _record(name: str, properties: Mapping[str, str]) -> ViewRecord:
     )
 
 
-def _storages(project: Project, catalog: Catalog) -> Iterator[TableName]:
-    spark = project.spark
-    own = f"`{catalog.spark_name}`"
-    for row in spark.sql(f"SHOW NAMESPACES IN {own}").collect():
-        schema = str(row[0])
-        quoted = TableName(catalog.spark_name, schema, "x").quoted().rpartition(".")[0]
-        for table in spark.sql(f"SHOW TABLES IN {quoted}").collect():
-            name = str(table["tableName"])
-            if name.startswith("__grebe_") and not name.startswith("__grebe_stage_"):
-                yield TableName(catalog.name, schema.replace("`", ""), name)
-
-
-def _properties(project: Project, table: TableName) -> dict[str, str]:
-    rows = project.spark.sql(f"SHOW TBLPROPERTIES {table.quoted()}").collect()
-    return {str(row[0]): str(row[1]) for row in rows}
+def _storages(project: Project, catalog: Catalog, problems: list[str]) -> Sequence[TableName]:
+    """The storage tables of a catalog; one that cannot be read is told, and holds up no other."""
+    try:
+        return project.tables.stored(catalog.name, lambda: project.spark)
+    except GrebeError as error:
+        problems.append(f"{catalog.name}: {error}")
+        return ()

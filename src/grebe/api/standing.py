@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from grebe.api.facts import Facts
 from grebe.api.written import Written
 from grebe.errors import GrebeError
-from grebe.formats.base import Head, WindowStats
+from grebe.formats.base import OWN, Head, WindowStats
 from grebe.model import Position, Reason, SourcePoint, State, TableName, Window
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from grebe.engine.tables import Tables
 
 Session = Callable[[], "SparkSession"]
-PREFIX = "__grebe_"
-"""How the names of storage tables begin."""
+NEVER = datetime.min.replace(tzinfo=UTC)
+"""Before every version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +79,13 @@ class Look:
         if name not in self._positions:
             self._positions[name] = self.tables.position(name, self.session)
         return self._positions[name]
+
+    def moment(self, name: TableName, point: SourcePoint | Position) -> datetime:
+        """When a version of a table was committed; before everything if nobody knows."""
+        known = point.committed_at if isinstance(point, SourcePoint) else None
+        if known is None and point.version is not None:
+            known = self.tables.moment(name, point.version, self.session)
+        return known or NEVER
 
     def stats(self, name: TableName, window: Window) -> WindowStats:
         """What metadata says of a window."""
@@ -180,7 +187,7 @@ def _against(
 
 def _is_settled(name: TableName, point: SourcePoint, look: Look) -> bool:
     """True for a view's storage table that moved without changing a row since."""
-    if not name.name.startswith(PREFIX):
+    if not name.name.startswith(OWN):
         return False
     position = look.position(name)
     return position is not None and position.row_version == point.version

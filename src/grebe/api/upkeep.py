@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from grebe.api.shown import Shown
-from grebe.api.standing import Look
+from grebe.api.standing import NEVER, Look
 from grebe.api.written import Written
-from grebe.config import Catalog, TableFormat
 from grebe.errors import GrebeError
+from grebe.formats.base import OWN
 from grebe.model import SourcePoint, TableName, Version
-
-NEVER = datetime.min.replace(tzinfo=UTC)
-"""Before every version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +109,12 @@ def points_by_source(
     return found
 
 
-def retention(
-    views: Mapping[str, Written], look: Look, catalogs: Mapping[str, Catalog]
-) -> Retention:
+def retention(views: Mapping[str, Written], look: Look) -> Retention:
     """The oldest version of every source that any view still needs."""
     storages = {view.facts.storage for view in views.values() if view.facts}
     found = Retention()
-    for source, points in sorted(points_by_source(views, look).items()):
+    by_source = points_by_source(views, look)
+    for source, points in sorted(by_source.items()):
         if source in storages:
             continue  # a view's own history is kept by `vacuum`
         oldest = min(points.values(), key=_time)
@@ -130,65 +125,73 @@ def retention(
         names = tuple(
             sorted(key for key, point in points.items() if point.version == oldest.version)
         )
-        statement = expire_statement(catalogs[source.catalog], source, oldest.committed_at)
+        bound = _bound(source, by_source, look)
+        statement = look.tables.expiry(source, bound) if bound != NEVER else None
         found.append(Needed(source, oldest.version, oldest.committed_at, current, names, statement))
     return found
 
 
-def expire_statement(catalog: Catalog, name: TableName, bound: datetime | None) -> str | None:
-    """The statement that removes every version older than a moment, and keeps that one."""
-    if bound is None or bound == NEVER:
-        return None
-    moment = bound.astimezone(UTC)
-    match catalog.format:
-        case TableFormat.ICEBERG:
-            stamp = moment.strftime("%Y-%m-%d %H:%M:%S.%f+00:00")
-            table = _literal(_plain(name))
-            system = f"`{catalog.spark_name.replace('`', '``')}`.system.expire_snapshots"
-            return f"CALL {system}(table => {table}, older_than => TIMESTAMP '{stamp}')"
-        case TableFormat.DELTA:
-            hours = math.ceil((datetime.now(UTC) - moment) / timedelta(hours=1)) + 1
-            return f"VACUUM {name.quoted()} RETAIN {hours} HOURS"
-        case TableFormat.DUCKLAKE:
-            stamp = moment.strftime("%Y-%m-%d %H:%M:%S.%f+00:00")
-            own = "'" + catalog.name.replace("'", "''") + "'"
-            return f"CALL ducklake_expire_snapshots({own}, older_than => TIMESTAMPTZ '{stamp}')"
-    return None
+def _bound(
+    source: TableName, by_source: Mapping[TableName, Mapping[str, SourcePoint]], look: Look
+) -> datetime:
+    """The oldest moment that is needed of what expires together with a source."""
+    tables = _together(source, by_source, look)
+    return min(look.moment(name, point) for name in tables for point in by_source[name].values())
+
+
+def _together(source: TableName, names: Iterable[TableName], look: Look) -> list[TableName]:
+    """The tables whose versions go when those of one go."""
+    if not look.tables.one_history(source):
+        return [name for name in names if name == source]
+    return [name for name in names if name.catalog == source.catalog]
 
 
 def bound_of(
-    points: Mapping[str, SourcePoint],
-    wanted: datetime,
-    moment_of: Callable[[Version], datetime | None],
+    storage: TableName, views: Mapping[str, Written], look: Look, wanted: datetime
 ) -> tuple[datetime, tuple[str, ...]]:
-    """Up to when versions of a view may go, and which of its readers held that back.
+    """Up to when versions of a view may go, and which other views held that back.
 
-    A reader's version whose time nobody knows may be the oldest: then nothing may go.
+    A version whose time nobody knows may be the oldest: then nothing may go.
     """
-    moments = {
-        key: point.committed_at or moment_of(point.version) or NEVER
-        for key, point in points.items()
-    }
-    holding = {key: moment for key, moment in moments.items() if moment < wanted}
-    return min([wanted, *holding.values()]), tuple(sorted(holding))
+    needed = [*_read_of(storage, views, look), *_proofs_beside(storage, views, look)]
+    holding = [(key, moment) for key, moment in needed if moment < wanted]
+    own = {key for key, view in views.items() if view.facts and view.facts.storage == storage}
+    names = {key for key, _ in holding} - own
+    return min([wanted, *(moment for _, moment in holding)]), tuple(sorted(names))
 
 
-def storages_of(name: TableName, tables: Sequence[str]) -> list[TableName]:
-    """The storage tables of a view, of any definition, among the tables of its schema."""
-    own = re.compile(rf"__grebe_{re.escape(name.name)}_[0-9a-f]{{8}}")
-    return [TableName(name.catalog, name.schema, item) for item in tables if own.fullmatch(item)]
+def _read_of(
+    storage: TableName, views: Mapping[str, Written], look: Look
+) -> Iterator[tuple[str, datetime]]:
+    """When that was committed which each view shows of this one, or of what expires with it."""
+    by_source = points_by_source(views, look)
+    alone = not look.tables.one_history(storage)
+    for name in _together(storage, by_source, look):
+        for key, point in by_source[name].items():
+            # The newest version of a table is never removed from a history of its own.
+            if not (alone and point.version == look.head(name).version):
+                yield key, look.moment(name, point)
+
+
+def _proofs_beside(
+    storage: TableName, views: Mapping[str, Written], look: Look
+) -> Iterator[tuple[str, datetime]]:
+    """When the views that share a history were written last: what came since proves their rows."""
+    if not look.tables.one_history(storage):
+        return
+    for key, view in views.items():
+        name = view.facts.storage if view.facts else None
+        position = look.position(name) if name and name.catalog == storage.catalog else None
+        if name is not None and position is not None and position.frontier is not None:
+            yield key, look.moment(name, position)
+
+
+def storages_of(name: TableName, tables: Iterable[TableName]) -> list[TableName]:
+    """The storage tables of a view, of any definition, among those of its schema."""
+    own = re.compile(rf"{OWN}{re.escape(name.name)}_[0-9a-f]{{8}}")
+    return [item for item in tables if own.fullmatch(item.name)]
 
 
 def _time(point: SourcePoint) -> datetime:
     # Without a time nothing may be assumed to be newer.
     return point.committed_at or NEVER
-
-
-def _plain(name: TableName) -> str:
-    parts = [*name.schema.split("."), name.name]
-    return ".".join(f"`{part.replace('`', '``')}`" for part in parts)
-
-
-def _literal(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"

@@ -6,8 +6,8 @@ A text that is the one last compiled is not parsed again: what was remembered of
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from grebe.compiler.declarative.sql import Columns
     from grebe.compiler.statement import Statement
 
+Session = Callable[[], "SparkSession"]
 FOLDER = "views"
 SUFFIXES = (".sql", ".json")
 
@@ -68,6 +69,14 @@ class Written:
     def statement(self) -> Statement:
         """The text, read."""
         return read_text(self.text, self.file, self.settings, self.columns)
+
+    @property
+    def layout(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What files are to be partitioned and clustered by; nothing when that cannot be read now."""
+        try:
+            return self.statement.partitioned_by, self.statement.clustered_by
+        except GrebeError:
+            return (), ()
 
     @property
     def query(self) -> str:
@@ -140,9 +149,11 @@ class Written:
 def digest_of(statement: Statement) -> str:
     """A digest of a statement's meaning for the rows of the view."""
     from grebe.compiler.parse import normalised, parse
+    from grebe.compiler.partitions import read_partitions
 
     text = normalised(parse(statement.query, "spark"), "spark")
-    parts = "\x1f".join([text, *statement.columns])
+    divided = [f"by {part}" for part in read_partitions(statement.partitioned_by)]
+    parts = "\x1f".join([text, *statement.columns, *divided])
     return blake2b(parts.encode(), digest_size=16).hexdigest()
 
 
@@ -161,7 +172,24 @@ def read_text(
         return read_statement(text, file)
     from grebe.compiler.declarative.sql import statement_of
 
-    return statement_of(_document(text, file), settings.links, columns or Lookup(settings, ()))
+    document = _document(text, file)
+    statement = statement_of(document, settings.links, columns or Lookup(settings, ()))
+    return _as_divisible(statement, settings)
+
+
+def _as_divisible(statement: Statement, settings: Settings) -> Statement:
+    """A declared layout is a wish: without the partitions that the view's format does not have."""
+    from grebe.compiler.partitions import read_partitions
+    from grebe.engine.tables import Tables
+
+    if statement.name is None or not statement.partitioned_by:
+        return statement
+    try:
+        parts = read_partitions(statement.partitioned_by)
+        Tables(settings).partitioning(settings.resolve(statement.name), parts)
+    except DefinitionError:
+        return replace(statement, partitioned_by=())
+    return statement
 
 
 def name_in(text: str, file: str | None) -> tuple[str, ...] | None:
@@ -187,9 +215,12 @@ def _document(text: str, file: str | None) -> object:
 class Lookup:
     """The columns of tables and views, as they are now."""
 
-    def __init__(self, settings: Settings, records: Sequence[ViewRecord]) -> None:
+    def __init__(
+        self, settings: Settings, records: Sequence[ViewRecord], spark: Session | None = None
+    ) -> None:
         self.settings = settings
         self.records = records
+        self.spark = spark or _no_spark
 
     def __call__(self, name: str) -> dict[str, str]:
         """Names and types, in order."""
@@ -200,7 +231,7 @@ class Lookup:
             facts = Facts.from_json(record.compiled) if record.name == str(table) else None
             if facts is not None:
                 return dict(facts.columns)
-        head = Tables(self.settings).source(table, _no_spark).head()
+        head = Tables(self.settings).source(table, self.spark).head()
         return {column.name: column.type for column in head.schema.columns}
 
 
@@ -211,10 +242,12 @@ def _no_spark() -> SparkSession:
     )
 
 
-def all_written(settings: Settings, records: Sequence[ViewRecord]) -> dict[str, Written]:
+def all_written(
+    settings: Settings, records: Sequence[ViewRecord], spark: Session | None = None
+) -> dict[str, Written]:
     """Every view of a project by its full name: files first, then what only the registry knows."""
     found: dict[str, Written] = {}
-    columns = Lookup(settings, records)
+    columns = Lookup(settings, records, spark)
     by_file = {facts.file: item for item in records if (facts := Facts.from_json(item.compiled))}
     for file in sorted(_files(settings.folder / FOLDER)):
         one = _from_file(file, settings, by_file)

@@ -102,6 +102,7 @@ class Engine:
             open_source=lambda table: self.tables.source(table, lambda: self.spark),
             views={key: other for key, other in self.views.items() if key != str(definition.name)},
         )
+        self.tables.partitioning(view.storage_name, view.partitions)
         if view.plan.reasons and definition.policy in (Policy.INCREMENTAL, Policy.STRICT):
             raise NotIncrementalError(
                 f'view "{view.name}" cannot be maintained incrementally',
@@ -117,7 +118,8 @@ class Engine:
     def add(self, view: View) -> View:
         """A compiled view, known from now on."""
         # Children compile against the storage table, so it exists from now on, without a commit.
-        self.tables.storage(view.storage_name, self.spark).create(view.stored, view.properties())
+        storage = self.tables.storage(view.storage_name, self.spark)
+        storage.create(view.stored, view.properties(), view.partitions)
         self.views[str(view.name)] = view
         return view
 

@@ -165,7 +165,7 @@ class Refresh:
         try:
             writes = execution.run(self.view.plan.full)
             if position.version is None:
-                storage.create(self.view.stored, self.view.properties())
+                storage.create(self.view.stored, self.view.properties(), self.view.partitions)
                 reach("refresh.created")
                 made = storage.position()
                 # Somebody may have filled it since: then the commit finds that it has moved.

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from grebe.config import Catalog, Settings, TableFormat
 from grebe.formats.base import Opener, Place, Select, Session, Source, Storage
-from grebe.model import Position, TableName
+from grebe.model import Partition, Position, TableName, Version
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -74,8 +75,49 @@ class Tables:
         """Remove what was staged under this name."""
         self._opener(name).unstage(name, session)
 
+    def partitioning(self, name: TableName, parts: Sequence[Partition]) -> Sequence[str]:
+        """How the format of a table writes these partitions, in SQL."""
+        return self._opener(name).partitioning(parts)
+
+    def one_history(self, name: TableName) -> bool:
+        """Whether the versions of a table are those of its whole catalog."""
+        return self._opener(name).one_history
+
+    def stored(
+        self, catalog: str, spark: Session, schema: str | None = None
+    ) -> Sequence[TableName]:
+        """The storage tables of a catalog, or of one schema of it, of whatever view."""
+        return self._opener_of(catalog).stored(spark, schema)
+
+    def keep(self, name: TableName, spark: Session, properties: Mapping[str, str]) -> None:
+        """Put these beside the other properties of a storage table."""
+        self._opener(name).keep(name, spark, properties)
+
+    def moment(self, name: TableName, version: Version, spark: Session) -> datetime | None:
+        """When a version of a table was committed; None: it is gone, or does not say."""
+        return self._opener(name).moment(name, version, spark)
+
+    def expiry(self, name: TableName, before: datetime) -> str | None:
+        """The statement for a person that removes older versions of a table."""
+        return self._opener(name).expiry(name, before)
+
+    def expire(self, name: TableName, spark: Session, before: datetime | None) -> None:
+        """Remove versions of a storage table from before a moment; None: all but the newest."""
+        self._opener(name).expire(name, spark, before)
+
+    def remove(self, name: TableName, spark: Session) -> None:
+        """Remove a storage table with its rows."""
+        self._opener(name).remove(name, spark)
+
+    def unpublish(self, name: TableName, spark: Session) -> None:
+        """Remove a public name."""
+        self._opener(name).unpublish(name, spark)
+
     def _opener(self, name: TableName) -> Opener:
-        catalog = self.settings.catalog(name.catalog)
+        return self._opener_of(name.catalog)
+
+    def _opener_of(self, name: str) -> Opener:
+        catalog = self.settings.catalog(name)
         place = place_of(self.settings, catalog)
         match catalog.format:
             case TableFormat.ICEBERG:

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from grebe.compiler.expand import Parent
 from grebe.compiler.nodes import Scan, walk
 from grebe.compiler.plan import LAYOUT, RefreshPlan
-from grebe.model import Policy, Schema, TableName
+from grebe.model import Partition, Policy, Schema, TableName
 
 PREFIX = "__grebe_"
 
@@ -57,6 +57,8 @@ class View:
     """The source tables, each with the columns that are read."""
     parents: tuple[str, ...] = ()
     """Views that this one reads, by name."""
+    partitions: tuple[Partition, ...] = ()
+    """How the storage table is divided, by its own columns."""
 
     @property
     def name(self) -> TableName:
@@ -68,6 +70,7 @@ class View:
         """A digest of what is stored and shown: the plan, and the types that Spark gave it."""
         types = [f"{name} {kind}" for name, kind in self.columns]
         types += [f"{column.name} {column.type}" for column in self.stored.columns]
+        types += [f"by {part}" for part in self.partitions]
         parts = "\x1f".join([self.plan.fingerprint, *types])
         return blake2b(parts.encode(), digest_size=16).hexdigest()
 

@@ -15,7 +15,17 @@ from typing import TYPE_CHECKING, Protocol
 from grebe.errors import CheckFailedError
 from grebe.model import ACTION as ACTION
 from grebe.model import WEIGHT as WEIGHT
-from grebe.model import Frontier, Position, Reason, RunId, Schema, TableName, Version, Window
+from grebe.model import (
+    Frontier,
+    Partition,
+    Position,
+    Reason,
+    RunId,
+    Schema,
+    TableName,
+    Version,
+    Window,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -246,7 +256,12 @@ class Storage(Protocol):
     @property
     def name(self) -> TableName: ...
 
-    def create(self, schema: Schema, properties: Mapping[str, str]) -> None:
+    def create(
+        self,
+        schema: Schema,
+        properties: Mapping[str, str],
+        partitions: Sequence[Partition] = (),
+    ) -> None:
         """Make the empty table; an existing one of the same identity is left alone."""
 
     def position(self) -> Position:
@@ -279,8 +294,21 @@ class Storage(Protocol):
         """
 
 
-STAGED = "__grebe_stage_"
+OWN = "__grebe_"
+"""How the names of all tables that are grebe's begin."""
+
+STAGED = f"{OWN}stage_"
 """How the name of a staged table begins; the run's id and a number follow."""
+
+
+def holds_view(name: str) -> bool:
+    """True for the name of a storage table.
+
+    >>> [holds_view(name) for name in ("__grebe_daily_1a2b3c4d", "__grebe_stage_7_0", "daily")]
+    [True, False, False]
+    """
+    return name.startswith(OWN) and not name.startswith(STAGED)
+
 
 Session = Callable[[], "SparkSession"]
 """Gives the session when it is needed: Spark is not started before."""
@@ -318,6 +346,38 @@ class Opener(Protocol):
 
     def unstage(self, name: TableName, session: SparkSession) -> None:
         """Remove what `stage` kept under this name; no harm if there is nothing."""
+
+    def partitioning(self, parts: Sequence[Partition]) -> Sequence[str]:
+        """The partitions of a storage table as the format writes them in SQL.
+
+        Raises:
+            DefinitionError: the format has no such partitions.
+        """
+
+    @property
+    def one_history(self) -> bool:
+        """Whether versions are those of the whole catalog, so that `expire` takes from all."""
+
+    def stored(self, spark: Session, schema: str | None = None) -> Sequence[TableName]:
+        """The storage tables of the catalog, or of one schema of it, of whatever view."""
+
+    def keep(self, name: TableName, spark: Session, properties: Mapping[str, str]) -> None:
+        """Put these beside the other properties of a storage table; its rows do not move."""
+
+    def moment(self, name: TableName, version: Version, spark: Session) -> datetime | None:
+        """When a version of a table was committed; None: it is gone, or does not say."""
+
+    def expiry(self, name: TableName, before: datetime) -> str | None:
+        """The statement for a person that removes older versions of a table; None: there is none."""
+
+    def expire(self, name: TableName, spark: Session, before: datetime | None) -> None:
+        """Remove versions of a storage table from before a moment; None: all but the newest."""
+
+    def remove(self, name: TableName, spark: Session) -> None:
+        """Remove a storage table with its rows; no harm if there is none."""
+
+    def unpublish(self, name: TableName, spark: Session) -> None:
+        """Remove a public name; no harm if there is none."""
 
 
 Select = Callable[[str], str]

@@ -6,10 +6,11 @@ import json
 import os
 import shutil
 import uuid
+from contextlib import suppress
 from pathlib import Path
 
 from grebe.errors import ConfigError, UnknownTableError
-from grebe.formats.base import Place
+from grebe.formats.base import Place, holds_view
 from grebe.formats.files import local_path, torn
 from grebe.model import TableName
 
@@ -58,6 +59,36 @@ def read_view(folder: str) -> str | None:
         return str(json.loads(file.read_text(encoding="utf-8"))["sql"])
     except (ValueError, KeyError) as error:
         raise torn(str(file), error) from error
+
+
+def remove_view(folder: str) -> None:
+    """Remove the SELECT of a public name, and its folder if nothing else is there."""
+    local = local_path(folder)
+    if local is None or not Path(local).is_dir():
+        return
+    (Path(local) / VIEW_FILE).unlink(missing_ok=True)
+    with suppress(OSError):
+        Path(local).rmdir()
+
+
+def stored_below(place: Place, schema: str | None = None) -> list[TableName]:
+    """The folders that hold views, below the root or in one schema, on this machine's disk."""
+    beside = folder_of(place, TableName(place.catalog, schema or "x", "x"))
+    local = local_path(beside)
+    if local is None:
+        return []
+    root = Path(place.root or "") if schema is None else Path(local).parent
+    top = Path(local_path(str(root)) or "")
+    found = []
+    for folder, below, _ in os.walk(top):
+        here = Path(folder)
+        held = [name for name in below if holds_view(name)]
+        inner = ".".join(here.relative_to(top).parts)
+        found += [TableName(place.catalog, schema or inner, name) for name in sorted(held)]
+        # What lies inside a table is no schema.
+        inside = "_delta_log" in below or schema is not None
+        below[:] = [] if inside else [name for name in below if not name.startswith("__grebe_")]
+    return [name for name in sorted(found) if name.schema]
 
 
 def folders_beside(folder: str, prefix: str) -> list[str]:

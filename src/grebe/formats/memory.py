@@ -49,6 +49,7 @@ from grebe.formats.identity import consolidate_arrow
 from grebe.model import (
     Column,
     Frontier,
+    Partition,
     Position,
     Reason,
     RunId,
@@ -207,7 +208,12 @@ class MemoryTable:
 
     # --- as storage ----------------------------------------------------------------------------
 
-    def create(self, schema: Schema, properties: Mapping[str, str]) -> None:
+    def create(
+        self,
+        schema: Schema,
+        properties: Mapping[str, str],
+        partitions: Sequence[Partition] = (),
+    ) -> None:
         """Make the empty table; one that exists already is left alone."""
         if self.columns:
             return

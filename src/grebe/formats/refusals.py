@@ -1,15 +1,18 @@
-"""What every source answers in the same words: refused windows, and windows without a column."""
+"""What every format answers in the same words: refused windows and partitions, no columns."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from grebe.errors import (
+    DefinitionError,
     HistoryExpiredError,
     SchemaChangedError,
     SourceError,
     SourceReplacedError,
 )
 from grebe.formats.base import WEIGHT, Changes
-from grebe.model import Reason, TableName
+from grebe.model import Partition, Reason, TableName
 
 _ERRORS: dict[str, type[SourceError]] = {
     "history-expired": HistoryExpiredError,
@@ -35,3 +38,20 @@ def only_total(total: int) -> Changes:
 
     weights = pa.array([total] if total else [], pa.int64())
     return Changes("metadata", arrow=pa.table({WEIGHT: weights}), bytes_read=0, total=total)
+
+
+def unknown_partition(part: Partition, format_: str, hint: str) -> DefinitionError:
+    """The error for a partition that a format does not have."""
+    return DefinitionError(
+        f'a {format_} table cannot be partitioned by "{part}"', hint=hint, code="bad-partition"
+    )
+
+
+def refused_partitions(parts: Sequence[Partition], error: Exception) -> DefinitionError:
+    """The error for partitions that a format has, but not for columns of these types."""
+    return DefinitionError(
+        f"the view cannot be partitioned by {', '.join(str(part) for part in parts)}",
+        detail=str(error).split("\n", maxsplit=1)[0],
+        hint="choose another column or another transform",
+        code="bad-partition",
+    )

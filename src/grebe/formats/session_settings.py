@@ -16,18 +16,26 @@ _locks: WeakKeyDictionary[SparkSession, threading.Lock] = WeakKeyDictionary()
 
 
 @contextmanager
-def session_settings(session: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+def session_settings(
+    session: SparkSession, settings: Mapping[str, str], *, restore: bool = False
+) -> Iterator[None]:
     """A block in which the session has the settings, none of which it had before.
 
-    They hold for the whole session, so blocks of one session wait for each other.
+    With ``restore`` it may have had them, and has them again afterwards. They hold for the whole
+    session, so blocks of one session wait for each other.
     """
     with _guard:
         lock = _locks.setdefault(session, threading.Lock())
     with lock:
+        before = {key: session.conf.get(key, None) for key in settings} if restore else {}
         try:
             for key, value in settings.items():
                 session.conf.set(key, value)
             yield
         finally:
             for key in settings:
-                session.conf.unset(key)
+                former = before.get(key)
+                if former is None:
+                    session.conf.unset(key)
+                else:
+                    session.conf.set(key, former)

@@ -61,7 +61,9 @@ def statement_of(spec: object, links: Links, columns: Columns) -> Statement:
     return Statement(
         query=query,
         name=tuple(known.name.split(".")),
-        partitioned_by=(quoted(first_time),) if known.projection == "olap" and first_time else (),
+        partitioned_by=(f"days({quoted(first_time)})",)
+        if known.projection == "olap" and first_time
+        else (),
         using=None if refresh.backend == "native" else refresh.backend,
         lag=refresh.grace,
         schedule=schedule,

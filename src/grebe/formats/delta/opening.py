@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING
 
-from grebe.errors import SourceError, UnknownTableError
+from grebe.errors import HistoryExpiredError, SourceError, UnknownTableError
 from grebe.formats.base import STAGED, Place, Select, Session, Source, Storage
 from grebe.formats.delta.log import Log
 from grebe.formats.delta.position import read_position
 from grebe.formats.delta.source import DeltaSource
+from grebe.formats.delta.statements import VACUUM_SETTINGS, partition_items, vacuum
 from grebe.formats.delta.storage import DeltaStorage
 from grebe.formats.files import DriverFiles, Files, SparkFiles, local_path
 from grebe.formats.folders import (
@@ -17,11 +20,20 @@ from grebe.formats.folders import (
     folders_beside,
     read_view,
     remove_folder,
+    remove_view,
+    stored_below,
     write_view,
 )
-from grebe.formats.spark_names import described_view, tables_beside
+from grebe.formats.session_settings import session_settings
+from grebe.formats.spark_names import (
+    described_view,
+    run,
+    set_properties,
+    stored_in,
+    tables_beside,
+)
 from grebe.formats.sql_text import quote
-from grebe.model import Position, TableName
+from grebe.model import Partition, Position, TableName, Version
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -104,6 +116,57 @@ class DeltaTables:
             session.sql(f"DROP TABLE IF EXISTS {self.relation(name)}").collect()
         else:
             remove_folder(folder_of(self.place, name))
+
+    def partitioning(self, parts: Sequence[Partition]) -> list[str]:
+        """Columns as they are."""
+        return partition_items(parts)
+
+    @property
+    def one_history(self) -> bool:
+        """False: every table has its own."""
+        return False
+
+    def stored(self, spark: Session, schema: str | None = None) -> list[TableName]:
+        """Tables whose names say that they hold a view."""
+        own = self.place.spark_catalog
+        if own:
+            return stored_in(spark(), self.place.catalog, own, schema)
+        return stored_below(self.place, schema)
+
+    def keep(self, name: TableName, spark: Session, properties: Mapping[str, str]) -> None:
+        """Set properties of the table: a commit without rows."""
+        set_properties(spark(), self.relation(name), properties)
+
+    def moment(self, name: TableName, version: Version, spark: Session) -> datetime | None:
+        """When a commit was made, while the log has it."""
+        try:
+            return self._log(name, spark).commit(int(version)).committed_at
+        except HistoryExpiredError:
+            return None
+
+    def expiry(self, name: TableName, before: datetime) -> str | None:
+        """VACUUM: its files go, its log is kept for longer."""
+        return vacuum(self.relation(name), before)
+
+    def expire(self, name: TableName, spark: Session, before: datetime | None) -> None:
+        """Remove the files of old versions."""
+        # Delta refuses less than a week, for fear of writers that it cannot see: ours have leases.
+        with session_settings(spark(), VACUUM_SETTINGS, restore=True):
+            run(spark(), vacuum(self.relation(name), before))
+
+    def remove(self, name: TableName, spark: Session) -> None:
+        """Drop the table and its files."""
+        if self.place.spark_catalog:
+            run(spark(), f"DROP TABLE IF EXISTS {self.relation(name)}")
+        else:
+            remove_folder(folder_of(self.place, name))
+
+    def unpublish(self, name: TableName, spark: Session) -> None:
+        """Drop the catalog's view, or remove the file of the public name."""
+        if self.place.spark_catalog:
+            run(spark(), f"DROP VIEW IF EXISTS {self.relation(name)}")
+        else:
+            remove_view(folder_of(self.place, name))
 
     def _log(self, name: TableName, spark: Session) -> Log:
         root = (

@@ -50,6 +50,8 @@ class SparkWriter:
             f"{PREFIX}commitInfo.userMetadata": label.text(),
             # A compaction right after the statement would carry the same label.
             f"{PREFIX}autoCompact.enabled": "false",
+            # Overwriting means all rows, also those of partitions that get no new ones.
+            "spark.sql.sources.partitionOverwriteMode": "static",
         }
         try:
             rows = "" if write is None else self._query(write, view, TableSchema.of(state.metadata))

@@ -2,25 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from grebe.formats.base import ACTION, Append, Merge, Overwrite, Write
 from grebe.formats.merge_text import cast, condition, listed, taken, update
+from grebe.formats.refusals import unknown_partition
 from grebe.formats.sql_text import literal, quote, type_sql
+from grebe.model import Partition
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 MUST_EXIST = "grebe: a row to update is not stored"
+VACUUM_SETTINGS = {
+    "spark.databricks.delta.retentionDurationCheck.enabled": "false",
+    # Folders are listed in this many tasks, 10,000 unless told, and joined in this many.
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "8",
+    "spark.sql.shuffle.partitions": "8",
+}
 
 
-def create_table(table: str, columns: Mapping[str, str], properties: Mapping[str, str]) -> str:
+def partition_items(parts: Sequence[Partition]) -> list[str]:
+    """The items of PARTITIONED BY: Delta has columns only."""
+    for part in parts:
+        if part.transform != "identity":
+            hint = "give the view a column with that value, and partition by it"
+            raise unknown_partition(part, "Delta", hint)
+    return [quote(part.column) for part in parts]
+
+
+def create_table(
+    table: str,
+    columns: Mapping[str, str],
+    properties: Mapping[str, str],
+    partitions: Sequence[str] = (),
+) -> str:
     """The statement that makes the empty storage table."""
+    divided = f"PARTITIONED BY ({', '.join(partitions)}) " if partitions else ""
     named = ", ".join(f"{quote(column)} {type_}" for column, type_ in columns.items())
     pairs = ", ".join(f"{literal(key)} = {literal(properties[key])}" for key in sorted(properties))
-    return f"CREATE TABLE IF NOT EXISTS {table} ({named}) USING delta TBLPROPERTIES ({pairs})"
+    return (
+        f"CREATE TABLE IF NOT EXISTS {table} ({named}) USING delta {divided}TBLPROPERTIES ({pairs})"
+    )
+
+
+def vacuum(table: str, before: datetime | None) -> str:
+    """The statement that removes the files of versions before a moment; None: of all but the newest.
+
+    Delta counts hours back from when the statement runs, so one more keeps the moment itself.
+    """
+    past = timedelta(0) if before is None else datetime.now(UTC) - before
+    hours = 0 if before is None else math.ceil(past / timedelta(hours=1)) + 1
+    return f"VACUUM {table} RETAIN {hours} HOURS"
 
 
 @dataclass(frozen=True, slots=True)

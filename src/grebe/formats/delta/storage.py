@@ -14,7 +14,8 @@ from grebe.formats.delta.commit import CHECKPOINT_EVERY, Committer
 from grebe.formats.delta.log import Log
 from grebe.formats.delta.position import read_position
 from grebe.formats.delta.schema import TableSchema
-from grebe.model import Frontier, Position, RunId, Schema, TableName
+from grebe.formats.refusals import refused_partitions
+from grebe.model import Frontier, Partition, Position, RunId, Schema, TableName
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -42,13 +43,26 @@ class DeltaStorage:
     by_driver: bool = True
     """Let delta-rs make small commits; without it every commit is a Spark statement."""
 
-    def create(self, schema: Schema, properties: Mapping[str, str]) -> None:
+    def create(
+        self,
+        schema: Schema,
+        properties: Mapping[str, str],
+        partitions: Sequence[Partition] = (),
+    ) -> None:
         """Make the empty table; an existing one with the same columns is left alone."""
         columns = {column.name: column.type for column in schema.columns}
         settings = {**SETTINGS, **properties}
         if any(_ODD.search(name) for name in columns):
             settings["delta.columnMapping.mode"] = "name"
-        self.session.sql(statements.create_table(self.table, columns, settings)).collect()
+        items = statements.partition_items(partitions)
+        try:
+            self.session.sql(
+                statements.create_table(self.table, columns, settings, items)
+            ).collect()
+        except Exception as error:
+            if partitions:
+                raise refused_partitions(partitions, error) from error
+            raise
         log = self.log()
         metadata, _ = log.described(log.refreshed().head)
         stored = [field.name for field in TableSchema.of(metadata).fields]

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from grebe.compiler.program.text import ident
+from grebe.compiler.program.text import ident, literal
 from grebe.errors import ConfigError, SourceError, UnknownTableError
 from grebe.formats.base import STAGED, Place, Select, Session, Source, Storage
 from grebe.formats.ducklake import connections
+from grebe.formats.ducklake.catalog import Catalog
 from grebe.formats.ducklake.connections import Address
+from grebe.formats.ducklake.expiry import expire, storages
+from grebe.formats.ducklake.position import cursor_name
 from grebe.formats.ducklake.source import DuckLakeSource
-from grebe.formats.ducklake.storage import DuckLakeStorage
+from grebe.formats.ducklake.storage import DuckLakeStorage, partition_items
+from grebe.formats.ducklake.versions import Place as At
 from grebe.formats.files import local_path
 from grebe.formats.folders import folders_beside
 from grebe.formats.identity import quoted
-from grebe.model import Position, TableName
+from grebe.model import Partition, Position, TableName, Version
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -106,6 +111,63 @@ class DuckLakeTables:
         folder = local_path(self._folder(name))
         if folder is not None:
             shutil.rmtree(Path(folder), ignore_errors=True)
+
+    def partitioning(self, parts: Sequence[Partition]) -> list[str]:
+        """Columns, parts of a time, and buckets."""
+        return partition_items(parts)
+
+    @property
+    def one_history(self) -> bool:
+        """True: a snapshot is one of all tables."""
+        return True
+
+    def stored(self, spark: Session, schema: str | None = None) -> list[TableName]:
+        """Tables whose names say that they hold a view."""
+        return _or_none(lambda: self._stored(schema)) or []
+
+    def _stored(self, schema: str | None) -> list[TableName]:
+        with connections.session(address_of(self.place)) as lake:
+            found = storages(lake)
+        own = self.place.catalog
+        return [TableName(own, s, name) for s, name in found if schema in (None, s)]
+
+    def keep(self, name: TableName, spark: Session, properties: Mapping[str, str]) -> None:
+        """Write the table's comment again."""
+        DuckLakeStorage(None, name, address_of(self.place)).keep(properties)
+
+    def moment(self, name: TableName, version: Version, spark: Session) -> datetime | None:
+        """When a snapshot was committed."""
+        with connections.session(address_of(self.place)) as lake:
+            found = Catalog(lake).snapshot(At.of(version).snapshot)
+        return found.committed_at if found else None
+
+    def expiry(self, name: TableName, before: datetime) -> str | None:
+        """DuckLake's procedure, for all tables of the catalog."""
+        own = literal(self.place.catalog)
+        stamp = before.isoformat(sep=" ")
+        return f"CALL ducklake_expire_snapshots({own}, older_than => TIMESTAMPTZ '{stamp}')"
+
+    def expire(self, name: TableName, spark: Session, before: datetime | None) -> None:
+        """Expire snapshots that changed nothing but views: those of other tables are not ours."""
+        with connections.session(address_of(self.place)) as lake:
+            expire(lake, before)
+
+    def remove(self, name: TableName, spark: Session) -> None:
+        """Drop the table and its frontier's in one step; files go with the snapshots."""
+        with connections.session(address_of(self.place)) as lake:
+            lake.rows("BEGIN")
+            try:
+                for own in (cursor_name(name.name), name.name):
+                    lake.rows(f"DROP TABLE IF EXISTS {ident(lake.alias, name.schema, own)}")
+                lake.rows("COMMIT")
+            except BaseException:
+                lake.rollback()
+                raise
+
+    def unpublish(self, name: TableName, spark: Session) -> None:
+        """Drop the catalog's view."""
+        with connections.session(address_of(self.place)) as lake:
+            lake.rows(f"DROP VIEW IF EXISTS {ident(lake.alias, name.schema, name.name)}")
 
     def _folder(self, name: TableName) -> str:
         with connections.session(address_of(self.place)) as lake:

@@ -22,7 +22,8 @@ from grebe.formats.ducklake.staging import (
     registered,
     remove_unregistered,
 )
-from grebe.model import Frontier, Position, RunId, Schema, TableName
+from grebe.formats.refusals import refused_partitions, unknown_partition
+from grebe.model import Frontier, Partition, Position, RunId, Schema, TableName
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 _UNSTORED = frozenset(
     {exp.DType.VARIANT, exp.DType.INTERVAL, exp.DType.TIME, exp.DType.NULL, exp.DType.UNKNOWN}
 )
+
+_UNITS = ("year", "month", "day", "hour")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +43,16 @@ class DuckLakeStorage:
     name: TableName
     address: Address
 
-    def create(self, schema: Schema, properties: Mapping[str, str]) -> None:
+    def create(
+        self,
+        schema: Schema,
+        properties: Mapping[str, str],
+        partitions: Sequence[Partition] = (),
+    ) -> None:
         """Make the empty table and its frontier's row; an equal existing one is left alone."""
         with session(self.address, create=True) as lake:
             if not self._exists(lake):
-                self._create(lake, schema, properties)
+                self._create(lake, schema, properties, partitions)
             table = Catalog(lake).table(self.name)
             stored = Catalog(lake).columns(table, Catalog(lake).newest().id)
             found = [field.name for field in stored]
@@ -59,13 +67,26 @@ class DuckLakeStorage:
                 f" schema => {literal(self.name.schema)}, table_name => {literal(self.name.name)})"
             )
 
-    def _create(self, lake: Session, schema: Schema, properties: Mapping[str, str]) -> None:
+    def _create(
+        self,
+        lake: Session,
+        schema: Schema,
+        properties: Mapping[str, str],
+        partitions: Sequence[Partition],
+    ) -> None:
         table = ident(lake.alias, self.name.schema, self.name.name)
         columns = ", ".join(f"{ident(c.name)} {duckdb_type(c.type)}" for c in schema.columns)
         kept = json.dumps(dict(properties), sort_keys=True)
         statements = [
             f"CREATE SCHEMA IF NOT EXISTS {ident(lake.alias, self.name.schema)}",
             f"CREATE TABLE {table} ({columns})",
+            *(
+                [
+                    f"ALTER TABLE {table} SET PARTITIONED BY ({', '.join(partition_items(partitions))})"
+                ]
+                if partitions
+                else []
+            ),
             f"COMMENT ON TABLE {table} IS {literal(kept)}",
             *cursor_statements(lake, self.name),
         ]
@@ -77,6 +98,8 @@ class DuckLakeStorage:
         except Exception as error:
             lake.rollback()
             if not self._exists(lake):
+                if partitions:
+                    raise refused_partitions(partitions, error) from error
                 raise StepFailedError(
                     f'table "{self.name}" cannot be made', detail=str(error), step="create"
                 ) from error
@@ -97,6 +120,13 @@ class DuckLakeStorage:
                 " AND key = 'comment' AND end_snapshot IS NULL"
             )
         return dict(json.loads(found[0][0])) if found else {}
+
+    def keep(self, properties: Mapping[str, str]) -> None:
+        """Put these beside what the table was made with."""
+        kept = json.dumps({**self.properties(), **properties}, sort_keys=True)
+        with session(self.address) as lake:
+            table = ident(lake.alias, self.name.schema, self.name.name)
+            lake.rows(f"COMMENT ON TABLE {table} IS {literal(kept)}")
 
     def position(self) -> Position:
         """The last published frontier and the version it was read at."""
@@ -143,6 +173,31 @@ class DuckLakeStorage:
     def _last_run(self, lake: Session) -> RunId | None:
         cursor = read_cursor(lake, self.name)
         return None if isinstance(cursor, str) else cursor.run
+
+
+def partition_items(parts: Sequence[Partition]) -> list[str]:
+    """The items of SET PARTITIONED BY.
+
+    DuckLake's month is one of twelve, its day one of 31: what they mean elsewhere takes the units
+    above them too.
+
+    >>> partition_items([Partition("at", "month"), Partition("k", "bucket", 4)])
+    ['year("at")', 'month("at")', 'bucket(4, "k")']
+    """
+    found: list[str] = []
+    for part in parts:
+        name = ident(part.column)
+        if part.transform == "identity":
+            found.append(name)
+        elif part.transform in _UNITS:
+            upto = _UNITS.index(part.transform) + 1
+            found += [f"{unit}({name})" for unit in _UNITS[:upto]]
+        elif part.transform == "bucket":
+            found.append(f"bucket({part.width}, {name})")
+        else:
+            hint = "a column, or year, month, day, hour, bucket(n, …) of one"
+            raise unknown_partition(part, "DuckLake", hint)
+    return list(dict.fromkeys(found))
 
 
 def duckdb_type(text: str) -> str:

@@ -124,8 +124,9 @@ class Writer:
                 where = "" if action is None else f" WHERE {ident(ACTION)} = {literal(action)}"
                 return self._insert(f"FROM {rows}{where}")
         files = staged.files(self.lake, action)
-        if any(field.parts for field in self.fields) and files:
-            # Nested columns of a foreign file may be laid out in more than one way.
+        if files and (self._is_divided() or any(field.parts for field in self.fields)):
+            # A file with rows of several partitions belongs to none of them; and nested columns
+            # of a foreign file may be laid out in more than one way.
             paths = names([path for path, _ in files])
             return self._insert(f"FROM read_parquet([{paths}], hive_partitioning = false)")
         for path, _ in files:
@@ -135,6 +136,14 @@ class Writer:
                 f" schema => {literal(self.table.schema)}, hive_partitioning => false)"
             )
         return sum(count for _, count in files)
+
+    def _is_divided(self) -> bool:
+        return bool(
+            self.lake.rows(
+                f"SELECT 1 FROM {self.lake.meta}.ducklake_partition_info"
+                f" WHERE table_id = {self.table.id} AND end_snapshot IS NULL"
+            )
+        )
 
     def _insert(self, rows: str) -> int:
         columns = ", ".join(ident(field.name) for field in self.fields)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from grebe.errors import UnknownTableError
@@ -16,9 +18,16 @@ from grebe.formats.iceberg.history import Lineage, MetadataReader
 from grebe.formats.iceberg.metadata import parse_metadata
 from grebe.formats.iceberg.position import read_position
 from grebe.formats.iceberg.source import IcebergSource
+from grebe.formats.iceberg.statements import expire, partition_items
 from grebe.formats.iceberg.storage import IcebergStorage
-from grebe.formats.spark_names import described_view, tables_beside
-from grebe.model import Position, TableName
+from grebe.formats.spark_names import (
+    described_view,
+    run,
+    set_properties,
+    stored_in,
+    tables_beside,
+)
+from grebe.model import Partition, Position, TableName, Version
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -107,6 +116,45 @@ class IcebergTables:
     def unstage(self, name: TableName, session: SparkSession) -> None:
         """Drop the table and its files."""
         session.sql(f"DROP TABLE IF EXISTS {self._known(name).quoted()} PURGE").collect()
+
+    def partitioning(self, parts: Sequence[Partition]) -> list[str]:
+        """Any transform of a column."""
+        return partition_items(parts)
+
+    @property
+    def one_history(self) -> bool:
+        """False: every table has its own."""
+        return False
+
+    def stored(self, spark: Session, schema: str | None = None) -> list[TableName]:
+        """Tables whose names say that they hold a view."""
+        return stored_in(spark(), self.place.catalog, self.place.spark_name, schema)
+
+    def keep(self, name: TableName, spark: Session, properties: Mapping[str, str]) -> None:
+        """Set properties of the table."""
+        set_properties(spark(), self.relation(name), properties)
+
+    def moment(self, name: TableName, version: Version, spark: Session) -> datetime | None:
+        """When a snapshot was committed."""
+        reader = MetadataReader(self._locator(spark), self._files(spark), self._known(name))
+        snapshot = reader.read().snapshots.get(int(version.partition("@")[0]))
+        return snapshot.committed_at if snapshot else None
+
+    def expiry(self, name: TableName, before: datetime) -> str | None:
+        """Iceberg's procedure, which never takes the newest snapshot."""
+        return expire(self._known(name), before)
+
+    def expire(self, name: TableName, spark: Session, before: datetime | None) -> None:
+        """Expire snapshots; their files go at once."""
+        run(spark(), expire(self._known(name), before or datetime.now(UTC)))
+
+    def remove(self, name: TableName, spark: Session) -> None:
+        """Drop the table and its files."""
+        run(spark(), f"DROP TABLE IF EXISTS {self.relation(name)} PURGE")
+
+    def unpublish(self, name: TableName, spark: Session) -> None:
+        """Drop the Iceberg view."""
+        run(spark(), f"DROP VIEW IF EXISTS {self.relation(name)}")
 
     def _known(self, name: TableName) -> TableName:
         """Spark knows the catalog by its own name, and only Spark is asked by it."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from grebe.formats.base import ACTION, Merge
@@ -11,7 +12,7 @@ from grebe.formats.iceberg.history import MAIN
 from grebe.formats.iceberg.position import TAG
 from grebe.formats.merge_text import cast, condition, listed, taken, update
 from grebe.formats.sql_text import literal, quote
-from grebe.model import TableName
+from grebe.model import Partition, TableName
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -46,6 +47,16 @@ def compact(name: TableName) -> str:
     )
 
 
+def expire(name: TableName, before: datetime) -> str:
+    """The statement that removes every snapshot older than a moment, but never the newest."""
+    table = ".".join(quote(part) for part in (*name.schema.split("."), name.name))
+    stamp = before.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f+00:00")
+    return (
+        f"CALL {quote(name.catalog)}.system.expire_snapshots("
+        f"table => {literal(table)}, older_than => TIMESTAMP '{stamp}')"
+    )
+
+
 def move_tag(name: TableName, snapshot_id: int) -> str:
     """The statement that keeps the published snapshot from being expired."""
     return (
@@ -54,13 +65,32 @@ def move_tag(name: TableName, snapshot_id: int) -> str:
     )
 
 
-def create_table(name: TableName, columns: Mapping[str, str], properties: Mapping[str, str]) -> str:
+def partition_items(parts: Sequence[Partition]) -> list[str]:
+    """The items of PARTITIONED BY; Iceberg has all transforms."""
+    return [_partition(part) for part in parts]
+
+
+def _partition(part: Partition) -> str:
+    if part.transform == "identity":
+        return quote(part.column)
+    if part.width is not None:
+        return f"{part.transform}({part.width}, {quote(part.column)})"
+    return f"{part.transform}s({quote(part.column)})"
+
+
+def create_table(
+    name: TableName,
+    columns: Mapping[str, str],
+    properties: Mapping[str, str],
+    partitions: Sequence[str] = (),
+) -> str:
     """The statement that makes the empty storage table."""
+    divided = f"PARTITIONED BY ({', '.join(partitions)}) " if partitions else ""
     named = ", ".join(f"{quote(column)} {type_}" for column, type_ in columns.items())
     pairs = ", ".join(f"{literal(key)} = {literal(properties[key])}" for key in sorted(properties))
     return (
         f"CREATE TABLE IF NOT EXISTS {name.quoted()} ({named}) USING iceberg "
-        f"TBLPROPERTIES ({pairs})"
+        f"{divided}TBLPROPERTIES ({pairs})"
     )
 
 

@@ -12,7 +12,8 @@ from grebe.formats.iceberg import statements
 from grebe.formats.iceberg.commit import Committer
 from grebe.formats.iceberg.history import HistoryReader, Lineage, SparkReader, first_seen
 from grebe.formats.iceberg.position import find_run, read_position, run_of
-from grebe.model import Frontier, Position, RunId, Schema, TableName
+from grebe.formats.refusals import refused_partitions
+from grebe.model import Frontier, Partition, Position, RunId, Schema, TableName
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -45,11 +46,22 @@ class IcebergStorage:
     reader: HistoryReader | None = None
     format_version: int = 3
 
-    def create(self, schema: Schema, properties: Mapping[str, str]) -> None:
+    def create(
+        self,
+        schema: Schema,
+        properties: Mapping[str, str],
+        partitions: Sequence[Partition] = (),
+    ) -> None:
         """Make the empty table; an existing one with the same columns is left alone."""
         columns = {column.name: column.type for column in schema.columns}
         settings = {"format-version": str(self.format_version), **SETTINGS, **properties}
-        self.session.sql(statements.create_table(self.name, columns, settings)).collect()
+        items = statements.partition_items(partitions)
+        try:
+            self.session.sql(statements.create_table(self.name, columns, settings, items)).collect()
+        except Exception as error:
+            if partitions:
+                raise refused_partitions(partitions, error) from error
+            raise
         stored = [field.name for field in self.session.table(self.name.quoted()).schema.fields]
         if stored != list(columns):
             raise ConflictError(

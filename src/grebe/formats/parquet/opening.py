@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from grebe.errors import ConfigError
@@ -12,7 +14,7 @@ from grebe.formats.folders import folder_of
 from grebe.formats.identity import quoted
 from grebe.formats.parquet.listing import Shelf
 from grebe.formats.parquet.source import ParquetSource
-from grebe.model import Position, TableName
+from grebe.model import Partition, Position, TableName, Version
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -63,6 +65,41 @@ class ParquetTables:
 
     def unstage(self, name: TableName, session: SparkSession) -> None:
         """Nothing was staged."""
+
+    def partitioning(self, parts: Sequence[Partition]) -> list[str]:
+        """Nothing: no view has its storage here."""
+        return []
+
+    @property
+    def one_history(self) -> bool:
+        """False: there is none."""
+        return False
+
+    def stored(self, spark: Session, schema: str | None = None) -> list[TableName]:
+        """Nothing: no view has its storage here."""
+        return []
+
+    def keep(self, name: TableName, spark: Session, properties: Mapping[str, str]) -> None:
+        """Nothing: see `storage`."""
+        raise self._no_storage(name)
+
+    def moment(self, name: TableName, version: Version, spark: Session) -> datetime | None:
+        """None: folders have no commits."""
+        return None
+
+    def expiry(self, name: TableName, before: datetime) -> str | None:
+        """None: folders keep no old versions."""
+        return None
+
+    def expire(self, name: TableName, spark: Session, before: datetime | None) -> None:
+        """Nothing: see `storage`."""
+        raise self._no_storage(name)
+
+    def remove(self, name: TableName, spark: Session) -> None:
+        """Nothing: what is here is not ours."""
+
+    def unpublish(self, name: TableName, spark: Session) -> None:
+        """Nothing: no view has its name here."""
 
     def _folder(self, name: TableName) -> str:
         folder = local_path(folder_of(self.place, name))
