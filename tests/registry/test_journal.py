@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -308,3 +309,25 @@ def test_a_writer_that_waits_gets_its_turn(tmp_path: Path) -> None:
         list(pool.map(busy, range(8)))
         assert len(registry.runs(limit=None)) == 80
         assert registry.unfinished() == []
+
+
+def test_two_programs_save_one_view_at_once(registry: Registry, url: str) -> None:
+    barrier = threading.Barrier(2)
+    failed: list[Exception] = []
+
+    def save(name: str) -> None:
+        with Registry.open(url) as own:
+            barrier.wait()
+            for number in range(30):
+                try:
+                    own.save_view(ViewRecord(f"v{number % 3}", f"SELECT '{name}'"))
+                except GrebeError as error:
+                    failed.append(error)
+
+    threads = [threading.Thread(target=save, args=(name,)) for name in "ab"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+    assert [view.name for view in registry.views()] == ["v0", "v1", "v2"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
 
 from grebe.registry.database import clock
 from grebe.registry.leases import as_time
@@ -14,22 +15,22 @@ from grebe.registry.tables import leases, views
 
 def save(connection: sa.Connection, view: ViewRecord) -> None:
     """The record of a view, in place of an older one."""
-    connection.execute(sa.delete(views).where(views.c.name == view.name))
-    connection.execute(
-        sa.insert(views).values(
-            name=view.name,
-            definition=view.definition,
-            policy=view.policy,
-            lag=view.lag,
-            schedule=view.schedule,
-            properties=json.dumps(view.properties),
-            fingerprint=view.fingerprint,
-            storage=view.storage,
-            state=view.state,
-            compiled=view.compiled,
-            updated_at=clock(),
-        )
-    )
+    values = {
+        "definition": view.definition,
+        "policy": view.policy,
+        "lag": view.lag,
+        "schedule": view.schedule,
+        "properties": json.dumps(view.properties),
+        "fingerprint": view.fingerprint,
+        "storage": view.storage,
+        "state": view.state,
+        "compiled": view.compiled,
+        "updated_at": clock(),
+    }
+    # One statement: two programs that save the same view at once must not meet between two.
+    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+    statement = dialect.insert(views).values(name=view.name, **values)
+    connection.execute(statement.on_conflict_do_update(index_elements=["name"], set_=values))
 
 
 def drop(connection: sa.Connection, name: str) -> bool:
