@@ -24,7 +24,7 @@ from grebe.engine.tables import Tables
 from grebe.engine.tiny import repeated
 from grebe.engine.views import View
 from grebe.errors import InternalError
-from grebe.formats.base import Committed, VersionStats, Write
+from grebe.formats.base import Committed, Overwrite, VersionStats, Write
 from grebe.formats.failpoints import reach
 from grebe.model import (
     Frontier,
@@ -265,9 +265,12 @@ def _tune(spark: SparkSession, settings: Mapping[str, str]) -> None:
 
 
 def _is_nothing(write: Write) -> bool:
-    """True for a write without rows: the frontier alone moves then."""
+    """True for a write that changes nothing: the frontier alone moves then.
+
+    To write a table anew without rows is to empty it.
+    """
     arrow = write.rows.arrow
-    return arrow is not None and arrow.num_rows == 0
+    return not isinstance(write, Overwrite) and arrow is not None and arrow.num_rows == 0
 
 
 def _rows_out(committed: Committed | None) -> int:
