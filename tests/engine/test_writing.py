@@ -59,3 +59,13 @@ def test_a_small_target_is_merged_in_one_pass() -> None:
     write = merge_of(rows((3, "update"), (97, "insert")), ["k"], target())
     assert isinstance(write, Merge)
     assert not write.target_is_large
+
+
+def test_many_small_files_do_not_hide_that_a_range_skips_the_large_ones() -> None:
+    large = [KeyBounds("k", low, low + 9, bytes=1_000_000) for low in range(0, 100, 10)]
+    small = [KeyBounds("k", 0, 99, bytes=100)] * 30
+    write = merge_of(
+        rows((3, "update"), (8, "delete")), ["k"], VersionStats(100, 40, 0, {"k": [*large, *small]})
+    )
+    assert isinstance(write, Merge)
+    assert write.prune == "target.`k` BETWEEN 3 AND 8"

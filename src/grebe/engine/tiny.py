@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from grebe.compiler.plan import COPIES
+from grebe.engine.writing import expected
 from grebe.errors import CheckFailedError
 from grebe.formats.base import ACTION, WEIGHT
 
@@ -66,15 +66,13 @@ def _is_plain(kind: pa.DataType) -> bool:
 
 
 def _check(rows: pa.Table, found: Counter[str]) -> None:
-    expected: Counter[str] = Counter()
-    for action, copies in zip(rows[ACTION].to_pylist(), rows[COPIES].to_pylist(), strict=True):
-        expected[action] += int(copies)
+    counts = expected(rows)
     for action in ("update", "delete"):
-        if expected[action] != found[action]:
+        wanted = counts.get(action, 0)
+        if wanted != found[action]:
             raise CheckFailedError(
                 "stored rows contradict the change",
-                detail=f"{expected[action]} stored rows should be {action}d,"
-                f" {found[action]} were found",
+                detail=f"{wanted} stored rows should be {action}d, {found[action]} were found",
                 hint="rebuild the view, and report this with its definition",
                 step="write",
             )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -128,7 +127,7 @@ def check_alone(
             runner.refresh()
             found = runner.difference()
             if found and contradicts_itself(small, sql):
-                break
+                found = runner.difference_to(sql, named=True)
             if found:
                 title = f"alone, case {case}, {plan.strategy}, refresh {cycle}"
                 raise BrokenLawError(f"{title}\n{sql}\n{_rows(small)}\n{found}")
@@ -139,16 +138,10 @@ def contradicts_itself(small: Database, sql: str) -> bool:
     """Whether DuckDB answers otherwise when the tables' own names stand in the text.
 
     DuckDB 1.5 loses the one row of an aggregate over an empty table inside a correlated subquery
-    when that table stands in a WITH. Such an answer is no measure of a view.
+    when that table stands in a WITH. Then the answer over the tables themselves is the measure.
     """
-    named = re.sub(
-        r"\b(FROM|JOIN) ([a-z]) AS\b",
-        lambda found: f'{found[1]} "{small.prefix}{found[2]}_new" AS',
-        sql,
-    )
-    return Counter(map(repr, small.rows(named))) != Counter(
-        map(repr, small.rows(original(small, sql)))
-    )
+    one, two = (small.rows(original(small, sql, named=named)) for named in (True, False))
+    return Counter(map(repr, one)) != Counter(map(repr, two))
 
 
 def _runnable(small: Database, sql: str) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -143,8 +144,17 @@ def one_case(database: Database, case: int, prefix: str = "one_") -> Database:
     return alone.at(database.cycle)
 
 
-def original(database: Database, sql: str) -> str:
-    """The query as it was written, over the new version of the tables."""
+def original(database: Database, sql: str, *, named: bool = False) -> str:
+    """The query as it was written, over the new version of the tables.
+
+    ``named``: with their own names put into the text, instead of a WITH before it.
+    """
+    if named:
+        return re.sub(
+            r"\b(FROM|JOIN) ([a-z]) AS\b",
+            lambda found: f'{found[1]} "{database.prefix}{found[2]}_new" AS',
+            sql,
+        )
     views: Sequence[str] = [
         f'{table} AS (SELECT * FROM "{database.prefix}{table}_new")'
         for table in sorted(database.tables)

@@ -247,7 +247,7 @@ class Runner:
             return found
         return self.difference_to(self.sql)
 
-    def difference_to(self, sql: str) -> Difference:
+    def difference_to(self, sql: str, *, named: bool = False) -> Difference:
         """What readers see minus what the text as it was written gives."""
         shown = self.database.sql(self.plan.public)
         places = [f"column{place}" for place in range(len(self.plan.outputs))]
@@ -255,7 +255,7 @@ class Runner:
             f'"{name}" AS {place}'
             for (name, _), place in zip(self.plan.outputs, places, strict=True)
         )
-        written = original(self.database, sql)
+        written = original(self.database, sql, named=named)
         return bag_difference(
             self.database,
             places,

@@ -230,7 +230,17 @@ def test_the_quoted_names_of_spark(table: Table) -> None:
 
 
 @pytest.mark.parametrize(
-    "later", [[], ["CALL ducklake_rewrite_data_files('lake', delete_threshold => 0)"]]
+    "later",
+    [
+        [],
+        ["CALL ducklake_rewrite_data_files('lake', delete_threshold => 0)"],
+        # The commit of the flush itself is expired: nothing says any more that there was one.
+        [
+            "INSERT INTO lake.t VALUES (9, 'late')",
+            "CALL ducklake_expire_snapshots('lake', versions => [6])",
+        ],
+    ],
+    ids=["flushed", "rewritten", "forgotten"],
 )
 def test_a_flush_that_does_not_say_of_how_many_commits_its_deletes_are(
     table: Table, later: list[str]
