@@ -126,7 +126,7 @@ def shop(spark: SparkSession) -> Iterator[Shop]:
         "INSERT INTO {u} VALUES (1, 10), (2, 3), (1, 10), (NULL, 5)",
     )
     yield made
-    spark.sql("USE lake")
+    spark.sql("USE spark_catalog.default")  # other tests say nothing of the current catalog
     for row in spark.sql(f"SHOW TABLES IN {SPACE}").collect():
         spark.sql(f"DROP TABLE {SPACE}.{row['tableName']} PURGE")
 
