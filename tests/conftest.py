@@ -20,6 +20,14 @@ if TYPE_CHECKING:
 
 LONG = ("laws", "races", "crash", "cluster")
 
+# A Spark of the tests lives for minutes: what its second compiler would save comes too late.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+INTERPRETED = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+"""Over a few rows Spark's generated code costs more than it saves; the long suites generate it."""
+
 # The first example of a Spark test also pays for Spark's start.
 settings.register_profile("dev", max_examples=25, deadline=None, print_blob=True)
 settings.register_profile(
@@ -35,10 +43,14 @@ def event_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def project(tmp_path_factory: pytest.TempPathFactory, event_log: Path) -> Settings:
+def project(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, event_log: Path
+) -> Settings:
     """The embedded default in a folder of its own, with an event log."""
     folder = tmp_path_factory.mktemp("project")
-    lines = [f'"{key}" = "{value}"' for key, value in event_log_conf(event_log).items()]
+    is_long = any(item.get_closest_marker(name) for item in request.session.items for name in LONG)
+    conf = event_log_conf(event_log) | ({} if is_long else INTERPRETED)
+    lines = [f'"{key}" = "{value}"' for key, value in conf.items()]
     (folder / "grebe.toml").write_text("\n".join(["[spark.conf]", *lines, ""]))
     return load(folder)
 

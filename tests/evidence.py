@@ -1,6 +1,7 @@
 """What the long suites have checked so far, in docs/evidence/<suite>.json; it only grows.
 
-A long test asks for seeds and gets those that this commit has not seen yet, until its time is up:
+A long test asks for seeds and gets those that no commit has seen yet, until its time is up, so that
+what the commits checked adds up to different cases:
 
     for seed in long_run.seeds():
         pairs = check(seed)
@@ -17,7 +18,7 @@ import os
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypedDict
@@ -29,9 +30,10 @@ FOLDER = ROOT / "docs" / "evidence"
 
 
 class Tally(TypedDict):
-    """What one commit has checked: seeds 0 to `seeds` - 1, and the sums of their counts."""
+    """What one commit has checked: how many seeds, the last before `upto`, the sums of their counts."""
 
     seeds: int
+    upto: int
     counts: dict[str, int]
     minutes: float
 
@@ -56,11 +58,10 @@ class LongRun:
     def resume(
         cls, suite: str, check: str, minutes: float, *, folder: Path = FOLDER, commit: str = ""
     ) -> LongRun:
-        """The run that begins at the first seed that this commit has not checked."""
-        commit = commit or current_commit()
-        done = read(folder, suite).get(check, {}).get(commit)
-        first = int(os.environ.get("GREBE_TEST_SEED", done["seeds"] if done else 0))
-        return cls(suite, check, minutes, commit, first, folder)
+        """The run that begins at the first seed that is not checked yet, or at a chosen one."""
+        known = read(folder, suite).get(check, {})
+        first = int(os.environ.get("GREBE_TEST_SEED", _next_seed(known)))
+        return cls(suite, check, minutes, commit or current_commit(), first, folder)
 
     def seeds(self) -> Iterator[int]:
         """Seeds until the time is up; at least one."""
@@ -82,16 +83,22 @@ class LongRun:
         file = self.folder / f"{self.suite}.json"
         with FileLock(self.folder / f".{self.suite}.lock"):
             evidence = read(self.folder, self.suite)
-            empty = Tally(seeds=0, counts={}, minutes=0.0)
-            tally = evidence.setdefault(self.check, {}).setdefault(self.commit, empty)
-            if seed != tally["seeds"]:
+            known = evidence.setdefault(self.check, {})
+            if seed != _next_seed(known):
                 return  # repeated, or chosen by hand: it may fail, but it does not count again
+            empty = Tally(seeds=0, upto=0, counts={}, minutes=0.0)
+            tally = known.setdefault(self.commit, empty)
             tally["seeds"] += 1
+            tally["upto"] = seed + 1
             tally["minutes"] = round(tally["minutes"] + minutes, 3)
             tally["counts"] = dict(sorted((Counter(tally["counts"]) + self._counts).items()))
             draft = file.with_suffix(".draft")
             draft.write_text(json.dumps(evidence, indent=1, sort_keys=True) + "\n")
             draft.replace(file)
+
+
+def _next_seed(known: Mapping[str, Tally]) -> int:
+    return max((tally.get("upto", tally["seeds"]) for tally in known.values()), default=0)
 
 
 def read(folder: Path, suite: str) -> Evidence:

@@ -171,13 +171,15 @@ def test_the_last_line_is_the_total(capsys: pytest.CaptureFixture[str]) -> None:
 # --- evidence -----------------------------------------------------------------------------------
 
 
-def test_evidence_adds_up_over_runs(tmp_path: Path) -> None:
-    for _ in range(2):
-        run = LongRun.resume("laws", "join", 0, folder=tmp_path, commit="abc")
+def test_evidence_adds_up_over_runs_and_commits(tmp_path: Path) -> None:
+    for commit in ("abc", "abc", "def", "abc"):
+        run = LongRun.resume("laws", "join", 0, folder=tmp_path, commit=commit)
         for seed in run.seeds():
             run.add(pairs=10 + seed)
-    assert read(tmp_path, "laws")["join"]["abc"]["seeds"] == 2
-    assert read(tmp_path, "laws")["join"]["abc"]["counts"] == {"pairs": 21}
+    known = read(tmp_path, "laws")["join"]
+    assert {commit: tally["seeds"] for commit, tally in known.items()} == {"abc": 3, "def": 1}
+    assert known["abc"]["counts"] == {"pairs": 10 + 11 + 13}  # no seed is checked twice
+    assert known["def"]["counts"] == {"pairs": 12}
 
 
 def test_a_failing_seed_is_not_evidence_and_comes_again(tmp_path: Path) -> None:
