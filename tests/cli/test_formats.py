@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +13,12 @@ import pytest
 
 from grebe.api import Project
 from grebe.ducklake import load_extensions
-from grebe.errors import DefinitionError, StepFailedError, UnknownTableError
+from grebe.errors import (
+    DefinitionError,
+    HistoryExpiredError,
+    StepFailedError,
+    UnknownTableError,
+)
 from grebe.formats.ducklake.connections import Address, session
 from grebe.model import Outcome, Policy, State, TableName
 
@@ -151,10 +157,22 @@ def site(spark: SparkSession, tmp_path: Path, kind: str) -> Iterator[Site]:
 def test_F219_F220_F221_altered_lost_and_found_vacuumed_and_dropped(site: Site) -> None:
     site.view("sums", SUMS, policy="incremental", lag="5 minutes")
     site.view("child", CHILD)
+    read_as_of_a_time(site)
     altered(site)
     lost_and_found(site)
     vacuumed(site)
     dropped(site)
+
+
+def read_as_of_a_time(site: Site) -> None:
+    view = site.project.view("sums")
+    before = datetime(2001, 1, 1, tzinfo=UTC)
+    moment = datetime.now(UTC)
+    site.moved("sums", "child")
+    assert sorted(tuple(row) for row in view.read(moment).collect()) == [("a", 40), ("b", 20)]
+    assert sorted(tuple(row) for row in view.read().collect()) == [("a", 41), ("b", 20)]
+    with pytest.raises(HistoryExpiredError, match="2001"):
+        view.read(before)
 
 
 def altered(site: Site) -> None:

@@ -41,15 +41,22 @@ def read(project: Project, view: Written, as_of: str | int | datetime | None) ->
             hint=f"grebe refresh {view.name}",
             code="never-refreshed",
         )
+    version = _version(project, made, as_of) if as_of is not None else position.version
+    return project.spark.sql(public_sql(made, _at_version(project, made, version)))
+
+
+def _version(project: Project, made: Compiled, as_of: str | int | datetime) -> Version:
     moment = _moment(as_of)
-    if moment is not None:
-        stored = f"{project.tables.relation(made.storage_name)} TIMESTAMP AS OF '{moment}'"
-    else:
-        stored = _at_version(project, made, Version(str(as_of)) if as_of else position.version)
-    try:
-        return project.spark.sql(public_sql(made, stored))
-    except Exception as error:
-        raise _gone(view, as_of, error) from error
+    if moment is None:
+        return Version(str(as_of))
+    found = project.tables.version_at(made.storage_name, moment, lambda: project.spark)
+    if found is None:
+        raise HistoryExpiredError(
+            f'view "{made.name}" cannot be read as of "{as_of}"',
+            detail="no version from that time or before is left",
+            hint="`grebe history` names the runs",
+        )
+    return found
 
 
 def _at_version(project: Project, made: Compiled, version: Version) -> str:
@@ -68,8 +75,8 @@ def _at_version(project: Project, made: Compiled, version: Version) -> str:
     return f"`{name}`"
 
 
-def _moment(as_of: str | int | datetime | None) -> str | None:
-    """A time as Spark writes it; None when a version is meant."""
+def _moment(as_of: str | int | datetime) -> datetime | None:
+    """The time that is meant; None when it is a version."""
     if isinstance(as_of, str) and not as_of.lstrip("-").isdecimal():
         try:
             as_of = datetime.fromisoformat(as_of)
@@ -77,13 +84,4 @@ def _moment(as_of: str | int | datetime | None) -> str | None:
             return None
     if not isinstance(as_of, datetime):
         return None
-    aware = as_of if as_of.tzinfo else as_of.replace(tzinfo=UTC)
-    return aware.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f+00:00")
-
-
-def _gone(view: Written, as_of: object, error: Exception) -> HistoryExpiredError:
-    return HistoryExpiredError(
-        f'view "{view.name}" cannot be read as of "{as_of}"',
-        detail=str(error).split("\n", maxsplit=1)[0],
-        hint="`grebe history` names the runs",
-    )
+    return as_of if as_of.tzinfo else as_of.replace(tzinfo=UTC)

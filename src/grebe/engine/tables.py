@@ -97,6 +97,10 @@ class Tables:
         """When a version of a table was committed; None: it is gone, or does not say."""
         return self._opener(name).moment(name, version, spark)
 
+    def version_at(self, name: TableName, when: datetime, spark: Session) -> Version | None:
+        """The newest version that was committed by then; None: there is none, or none is left."""
+        return self._opener(name).version_at(name, when, spark)
+
     def expiry(self, name: TableName, before: datetime) -> str | None:
         """The statement for a person that removes older versions of a table."""
         return self._opener(name).expiry(name, before)

@@ -367,6 +367,9 @@ class Opener(Protocol):
     def moment(self, name: TableName, version: Version, spark: Session) -> datetime | None:
         """When a version of a table was committed; None: it is gone, or does not say."""
 
+    def version_at(self, name: TableName, when: datetime, spark: Session) -> Version | None:
+        """The newest version that was committed by then; None: there is none, or none is left."""
+
     def expiry(self, name: TableName, before: datetime) -> str | None:
         """The statement for a person that removes older versions of a table; None: there is none."""
 

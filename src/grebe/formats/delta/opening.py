@@ -144,6 +144,15 @@ class DeltaTables:
         except HistoryExpiredError:
             return None
 
+    def version_at(self, name: TableName, when: datetime, spark: Session) -> Version | None:
+        """The newest commit by then that the log still has."""
+        log = self._log(name, spark)
+        for version in sorted(log.refreshed().commits, reverse=True):
+            moment = log.commit(version).committed_at
+            if moment is not None and moment <= when:
+                return Version(str(version))
+        return None
+
     def expiry(self, name: TableName, before: datetime) -> str | None:
         """VACUUM: its files go, its log is kept for longer."""
         return vacuum(self.relation(name), before)

@@ -14,7 +14,7 @@ from grebe.formats.base import STAGED, Place, Select, Session, Source, Storage
 from grebe.formats.files import torn
 from grebe.formats.iceberg.catalog import Locator, locator_of
 from grebe.formats.iceberg.files import DriverFiles, Files, SparkFiles, local_path
-from grebe.formats.iceberg.history import Lineage, MetadataReader
+from grebe.formats.iceberg.history import History, Lineage, MetadataReader
 from grebe.formats.iceberg.metadata import parse_metadata
 from grebe.formats.iceberg.position import read_position
 from grebe.formats.iceberg.source import IcebergSource
@@ -136,9 +136,16 @@ class IcebergTables:
 
     def moment(self, name: TableName, version: Version, spark: Session) -> datetime | None:
         """When a snapshot was committed."""
-        reader = MetadataReader(self._locator(spark), self._files(spark), self._known(name))
-        snapshot = reader.read().snapshots.get(int(version.partition("@")[0]))
+        snapshot = self._history(name, spark).snapshots.get(int(version.partition("@")[0]))
         return snapshot.committed_at if snapshot else None
+
+    def version_at(self, name: TableName, when: datetime, spark: Session) -> Version | None:
+        """The newest snapshot behind the current one that was committed by then."""
+        history = self._history(name, spark)
+        snapshot = history.snapshots.get(history.head or 0)
+        while snapshot and snapshot.committed_at > when:
+            snapshot = history.snapshots.get(snapshot.parent or 0)
+        return Version(str(snapshot.id)) if snapshot else None
 
     def expiry(self, name: TableName, before: datetime) -> str | None:
         """Iceberg's procedure, which never takes the newest snapshot."""
@@ -159,6 +166,10 @@ class IcebergTables:
     def _known(self, name: TableName) -> TableName:
         """Spark knows the catalog by its own name, and only Spark is asked by it."""
         return replace(name, catalog=self.place.spark_name)
+
+    def _history(self, name: TableName, spark: Session) -> History:
+        locator, files = self._locator(spark), self._files(spark)
+        return MetadataReader(locator, files, self._known(name)).read()
 
     def _locator(self, spark: Session) -> Locator:
         return locator_of(self.place.spark_name, catalog_properties(self.place), spark)

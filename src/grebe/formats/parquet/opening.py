@@ -87,6 +87,10 @@ class ParquetTables:
         """None: folders have no commits."""
         return None
 
+    def version_at(self, name: TableName, when: datetime, spark: Session) -> Version | None:
+        """None: folders have no commits."""
+        return None
+
     def expiry(self, name: TableName, before: datetime) -> str | None:
         """None: folders keep no old versions."""
         return None
