@@ -125,6 +125,17 @@ def test_a_run_is_written_down_as_it_happened(registry: Registry) -> None:
     assert run.begun_at <= run.ended_at
 
 
+def test_a_run_ends_once(registry: Registry) -> None:
+    """Who clears up after a run that seemed dead does not overwrite what it said in the end."""
+    registry.begin(RunRecord("r", "v"))
+    assert registry.finish(ended("r", "v"))
+    late = replace(ended("r", "v"), outcome=Outcome.FAILED, error="abandoned")
+    assert registry.finish(late) is False
+    assert [(run.outcome, run.error) for run in registry.runs()] == [
+        (ended("r", "v").outcome, None)
+    ]
+
+
 def test_the_end_of_a_run_that_nobody_began_is_told(registry: Registry) -> None:
     assert registry.finish(ended("nobody", "v")) is False
     assert registry.runs() == []

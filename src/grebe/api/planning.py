@@ -104,7 +104,7 @@ def planned(
 ) -> Plan:
     """The plan of a compiled view, given the plans of the views that it reads."""
     from grebe.compiler.explain import explain
-    from grebe.engine.choice import choose
+    from grebe.engine.choice import Costs, choose
     from grebe.engine.cut import NOWHERE
 
     steps = tuple((step.kind, step.name, step.sql) for step in explain(view.plan).steps)
@@ -115,7 +115,9 @@ def planned(
         reason = Reason("first-refresh", "the view holds no rows yet")
         return Plan(view.name, Outcome.FULL, (reason,), (), view.plan.strategy, steps)
     pins = _pins(engine, view)
-    choice = choose(view, position, pins, policy=policy or view.definition.policy)
+    past = engine.registry.past(str(view.name)) if engine.registry else ()
+    policy = policy or view.definition.policy
+    choice = choose(view, position, pins, policy=policy, costs=Costs(past))
     windows = tuple(
         _window(name, window, pins[name]) for name, window in choice.windows if not window.is_empty
     )

@@ -23,6 +23,10 @@ _ENOUGH: Final = 2
 """Runs of a kind from which its times are trusted."""
 
 
+_REACH: Final = 10
+"""How many times the largest measured change a change may be to be judged by measured times."""
+
+
 @dataclass(frozen=True, slots=True)
 class Past:
     """One earlier run of a view: what it did, how many rows had changed, how long it took."""
@@ -69,9 +73,12 @@ def _by_time(changed: int, past: Sequence[Past]) -> Reason | None:
     moved = [run for run in past if run.incremental and run.changed > 0]
     if len(full) < _ENOUGH or len(moved) < _ENOUGH:
         return None
+    if changed > _REACH * max(run.changed for run in moved):
+        return None  # nothing like it was measured
     floor = min(run.seconds for run in moved)
-    per_row = median(max(0.0, run.seconds - floor) / run.changed for run in moved)
-    guess, whole = floor + per_row * changed, median(full)
+    # Between small runs only the machine's mood differs: they say nothing of a row's cost.
+    costs = [max(0.0, run.seconds - floor) / run.changed for run in moved if run.changed > _FEW]
+    guess, whole = floor + (median(costs) if costs else 0.0) * changed, median(full)
     if guess <= whole:
         return Reason("", "incremental is cheaper")
     return Reason(

@@ -40,13 +40,23 @@ class Choice:
     """Versions moved by more than maintenance, so the frontier has to follow."""
 
 
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What the choice between incremental and full is made from, besides metadata."""
+
+    past: Sequence[Past] = ()
+    net: Callable[[Mapping[TableName, Window]], int] | None = None
+    """Reads how many rows really changed. Asked where metadata cannot tell: files that were
+    written anew hold mostly rows that did not change."""
+
+
 def choose(
     view: View,
     position: Position,
     pins: Mapping[TableName, Pinned],
     *,
     policy: Policy,
-    past: Sequence[Past] = (),
+    costs: Costs | None = None,
     replaces: Reason | None = None,
 ) -> Choice:
     """What to do with a view that stands at a position, given the pinned sources.
@@ -74,7 +84,7 @@ def choose(
         return Choice(Outcome.NO_OP, settle=_is_old(position))
     listed = tuple(windows.items())
     if policy is Policy.AUTO:
-        cheaper = full_is_cheaper(_sizes(pins, stats), past)
+        cheaper = _full_is_cheaper(_sizes(pins, stats), stats, moved, costs or Costs())
         if cheaper:
             return Choice(Outcome.FULL, (cheaper,), listed)
     return Choice(Outcome.INCREMENTAL, (), listed, settle=True)
@@ -168,6 +178,23 @@ def _refused(view: View, policy: Policy, reasons: Sequence[Reason]) -> Choice:
             hint='refresh it once in full, or set the policy to "auto"',
         )
     return Choice(Outcome.FULL, tuple(reasons))
+
+
+def _full_is_cheaper(
+    sizes: Sizes,
+    stats: Mapping[TableName, WindowStats],
+    moved: Mapping[TableName, Window],
+    costs: Costs,
+) -> Reason | None:
+    cheaper = full_is_cheaper(sizes, costs.past)
+    if cheaper and costs.net and any(_rewrites(item) for item in stats.values()):
+        return full_is_cheaper(replace(sizes, changed=costs.net(moved)), costs.past)
+    return cheaper
+
+
+def _rewrites(stats: WindowStats) -> bool:
+    """True when files gave way to others: copy-on-write, or a table that was written anew."""
+    return stats.files_added > 0 and stats.files_removed > 0
 
 
 def _sizes(pins: Mapping[TableName, Pinned], stats: Mapping[TableName, WindowStats]) -> Sizes:

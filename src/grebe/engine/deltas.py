@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from grebe.errors import InternalError
 from grebe.formats.base import WEIGHT, Changes, Source, check_total
 from grebe.formats.frames import to_frame
-from grebe.formats.identity import consolidate_arrow, quoted
+from grebe.formats.identity import consolidate_arrow, consolidate_frame, quoted
 from grebe.model import TableName, Version, Window
 
 if TYPE_CHECKING:
@@ -60,12 +60,9 @@ class Delta:
             return to_frame(spark, part, {**dict(self.types), WEIGHT: "bigint"})
         if self.staged is None:
             raise InternalError.broken("a delta is neither on the driver nor staged")
-        names = ", ".join(quoted(name) for name in columns)
-        weight = quoted(WEIGHT)
-        return spark.sql(
-            f"SELECT {names}, SUM({weight}) AS {weight} FROM {self.staged}"
-            f" GROUP BY {names} HAVING SUM({weight}) <> 0"
-        )
+        whole = spark.sql(f"SELECT * FROM {self.staged}")
+        part = whole.select(*(quoted(name) for name in (*columns, WEIGHT)))
+        return consolidate_frame(part) if len(part.columns) < len(whole.columns) else part
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,14 +125,24 @@ def _on_driver(way: str, arrow: pa.Table, types: tuple[tuple[str, str], ...]) ->
 
 def _bounds(arrow: pa.Table) -> tuple[tuple[str, object, object], ...]:
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     found: list[tuple[str, object, object]] = []
     for name in arrow.column_names:
         kind = arrow.schema.field(name).type
         ordered = pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_date(kind)
-        if ordered and name != WEIGHT and arrow.num_rows:
-            ends = pc.min_max(arrow[name]).as_py()
-            if ends["min"] is not None:
-                found.append((name, ends["min"], ends["max"]))
+        if ordered and name != WEIGHT:
+            ends = ends_of(arrow[name])
+            if ends is not None:
+                found.append((name, *ends))
     return tuple(found)
+
+
+def ends_of(values: pa.ChunkedArray) -> tuple[object, object] | None:
+    """The smallest and the largest value; None without any, or beyond what Python can name."""
+    import pyarrow.compute as pc
+
+    try:
+        ends = pc.min_max(values).as_py()
+    except OverflowError:  # a date outside of the years 1 to 9999, which Spark has
+        return None
+    return None if ends["min"] is None else (ends["min"], ends["max"])

@@ -123,3 +123,12 @@ class Leases:
 def owner_of(run_id: str) -> str:
     """Who holds a lease: this process, for this run."""
     return f"{socket.gethostname()}/{os.getpid()}/{run_id}"
+
+
+def run_of(owner: str) -> str:
+    """The run that a lease was taken for.
+
+    >>> run_of("host/7/abc")
+    'abc'
+    """
+    return owner.rpartition("/")[2]

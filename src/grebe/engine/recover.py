@@ -6,16 +6,17 @@ table is removed only when nobody holds the view's lease and it is older than an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from grebe.engine.choice import shown_storage
+from grebe.engine.lease import run_of
 from grebe.engine.public import publish
 from grebe.engine.tables import Tables
 from grebe.engine.views import View
-from grebe.errors import UnknownTableError
+from grebe.formats.base import STAGED
 from grebe.formats.failpoints import reach
 from grebe.model import Outcome, Position, Reason, TableName
 
@@ -53,7 +54,8 @@ def recover(
     for view in free:
         found += _branches(view, tables, spark, before)
         found += _public_name(view, tables, spark)
-    found += _staged(views.values(), tables, spark, before)
+    live = {holder.owner for name in views if registry and (holder := registry.holder(name))}
+    found += _staged(views.values(), tables, spark, before, live)
     if registry is not None:
         found += _journal(views, tables, spark, registry)
     return found
@@ -87,27 +89,34 @@ def _public_name(view: View, tables: Tables, spark: SparkSession) -> list[Repair
 
 
 def _staged(
-    views: Iterable[View], tables: Tables, spark: SparkSession, before: datetime
+    views: Iterable[View],
+    tables: Tables,
+    spark: SparkSession,
+    before: datetime,
+    live: Collection[str],
 ) -> list[Repair]:
     """Staged tables of runs that are over; one schema is looked through once."""
     beside = {(view.name.catalog, view.name.schema): view.name for view in views}
     found: list[Repair] = []
     for name in beside.values():
         for staged in tables.staged(name, spark):
-            if _made_before(staged, tables, spark, before):
+            # Without a time it cannot be told how old it is: a run may be about to fill it.
+            made = tables.staged_at(staged, lambda: spark)
+            if made is not None and made <= before and not _is_of(staged, live):
                 tables.unstage(staged, spark)
                 reach("recover.unstaged")
                 found.append(Repair("staged", str(staged), "dropped"))
     return found
 
 
-def _made_before(name: TableName, tables: Tables, spark: SparkSession, before: datetime) -> bool:
-    try:
-        made = tables.source(name, lambda: spark).head().committed_at
-    except UnknownTableError:
-        return False
-    # Without a commit it cannot be told how old it is: a run may be about to fill it.
-    return made is not None and made <= before
+def _is_of(staged: TableName, live: Collection[str]) -> bool:
+    """Whether a run that holds a lease has staged this.
+
+    >>> staged = TableName("c", "s", f"{STAGED}ab_0")
+    >>> _is_of(staged, ["host/1/ab"]), _is_of(staged, ["host/1/a"]), _is_of(staged, [])
+    (True, False, False)
+    """
+    return any(staged.name.startswith(f"{STAGED}{run_of(owner)}_") for owner in live)
 
 
 def _journal(

@@ -8,12 +8,13 @@ at its own beginning.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from grebe.compiler.plan import LAYOUT, bind
-from grebe.engine.choice import Choice, Pinned, choose, replaced, shown_storage
+from grebe.engine.choice import Choice, Costs, Pinned, choose, replaced, shown_storage
 from grebe.engine.cut import point_of
 from grebe.engine.deltas import Deltas, Side, Stage
 from grebe.engine.execute import DRIVER_ROWS, Execution
@@ -95,7 +96,7 @@ class Refresh:
             position,
             self.pins,
             policy=self.policy,
-            past=self.past,
+            costs=Costs(self.past, self._net),
             replaces=replaced(self.view, shown, self._position_of),
         )
         reach("refresh.planned")
@@ -142,16 +143,13 @@ class Refresh:
         bound = bind(self.view.plan, delta_facts(self.view.plan, sides, stored))
         execution = self._execution(sides, position)
         execution.on_driver = rows_in <= DRIVER_ROWS
-        _tune(execution.spark, SMALL if execution.on_driver else LARGE)
-        try:
+        with _tuned(execution.spark, SMALL if execution.on_driver else LARGE), closing(execution):
             writes = [write for write in execution.run(bound) if not _is_nothing(write)]
             reach("refresh.computed")
             outcome = Outcome.INCREMENTAL if writes else Outcome.NO_OP
             frontier = self._frontier(outcome)
             storage = self.tables.storage(self.view.storage_name, self.session())
             committed = storage.commit(writes, frontier, position)
-        finally:
-            execution.close()
         reach("refresh.committed")
         return _Done(outcome, rows_in, committed, frontier, execution.changed)
 
@@ -160,9 +158,8 @@ class Refresh:
         frontier = self._frontier(Outcome.FULL)
         execution = self._execution()
         spark = self.session()
-        _tune(spark, FULL)
         storage = self.tables.storage(self.view.storage_name, spark)
-        try:
+        with _tuned(spark, FULL), closing(execution):
             writes = execution.run(self.view.plan.full)
             if position.version is None:
                 storage.create(self.view.stored, self.view.properties(), self.view.partitions)
@@ -171,13 +168,18 @@ class Refresh:
                 # Somebody may have filled it since: then the commit finds that it has moved.
                 position = made if made.frontier is None else position
             committed = storage.commit(writes, frontier, position)
-        finally:
-            execution.close()
         reach("refresh.committed")
         return _Done(Outcome.FULL, 0, committed, frontier)
 
     def _position_of(self, storage: TableName) -> Position | None:
         return self.tables.position(storage, self.session)
+
+    def _net(self, windows: Mapping[TableName, Window]) -> int:
+        """Rows that changed, by the deltas themselves: they are kept for the refresh."""
+        return sum(
+            self.deltas.of(name, self.pins[name].source, window).rows
+            for name, window in windows.items()
+        )
 
     def _sides(self, choice: Choice) -> dict[TableName, Side]:
         windows = dict(choice.windows)
@@ -259,9 +261,17 @@ class _Done:
     changed: int | None = None
 
 
-def _tune(spark: SparkSession, settings: Mapping[str, str]) -> None:
-    for key, value in settings.items():
-        spark.conf.set(key, value)
+@contextmanager
+def _tuned(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """A block with the settings; the session is used again for other work."""
+    before = {key: spark.conf.get(key) for key in settings}
+    try:
+        for key, value in settings.items():
+            spark.conf.set(key, value)
+        yield
+    finally:
+        for key, former in before.items():
+            spark.conf.set(key, former or "")
 
 
 def _is_nothing(write: Write) -> bool:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import count
 from typing import TYPE_CHECKING
 
 from grebe.compiler.nodes import MarkJoin, walk
@@ -76,6 +77,8 @@ class Run:
     run_id: RunId = field(default_factory=lambda: RunId(uuid.uuid4().hex[:12]))
     results: dict[str, RefreshResult] = field(default_factory=dict)
     staged: list[TableName] = field(default_factory=list)
+    numbers: Iterator[int] = field(default_factory=count)
+    """Of what is staged: views that run side by side must not take the same."""
 
     def refresh(self) -> list[RefreshResult]:
         """The results, parents before children."""
@@ -258,7 +261,9 @@ class Run:
     def _stage(self, rows: DataFrame) -> str:
         """Rows where every session of the run can read them; removed when the run ends."""
         beside = next(iter(self.views.values())).name
-        name = TableName(beside.catalog, beside.schema, f"{STAGED}{self.run_id}_{len(self.staged)}")
+        name = TableName(
+            beside.catalog, beside.schema, f"{STAGED}{self.run_id}_{next(self.numbers)}"
+        )
         self.staged.append(name)
         text = self.tables.stage(name, rows)
         reach("run.staged")

@@ -67,6 +67,10 @@ class Tables:
         """What is staged in the schema of a table, by whatever run."""
         return self._opener(beside).staged(beside, session)
 
+    def staged_at(self, name: TableName, spark: Session) -> datetime | None:
+        """When rows were staged under a name; None: it cannot be told, or there are none yet."""
+        return self._opener(name).staged_at(name, spark)
+
     def stage(self, name: TableName, rows: DataFrame) -> str:
         """Keep rows where every session can read them; the SQL text to read them by."""
         return self._opener(name).stage(name, rows)

@@ -53,15 +53,25 @@ def repeated(rows: pa.Table) -> pa.Table:
 
 
 def _keys(table: pa.Table, on: Sequence[str]) -> list[tuple[object, ...]]:
-    columns = [table[name].to_pylist() for name in on]
+    columns = [_values(table[name]) for name in on]
     return list(zip(*columns, strict=True)) if on else [()] * table.num_rows
+
+
+def _values(column: pa.ChunkedArray) -> list[object]:
+    import pyarrow as pa
+
+    # As days: Spark has dates outside of the years that Python knows.
+    values: list[object] = (
+        column.cast(pa.int32()) if pa.types.is_date32(column.type) else column
+    ).to_pylist()
+    return values
 
 
 def _is_plain(kind: pa.DataType) -> bool:
     """Whether equal values of a type are the same value, in Python as in SQL, and come back so."""
     import pyarrow.types as pt
 
-    exact = (pt.is_integer, pt.is_string, pt.is_large_string, pt.is_boolean, pt.is_date)
+    exact = (pt.is_integer, pt.is_string, pt.is_large_string, pt.is_boolean, pt.is_date32)
     return any(test(kind) for test in (*exact, pt.is_decimal))
 
 

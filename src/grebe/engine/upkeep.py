@@ -20,15 +20,21 @@ SMALL_BYTES: Final = 16 << 20
 log = logging.getLogger(__name__)
 
 
-def is_due(stats: VersionStats) -> bool:
-    """Whether metadata says that a table has fallen into small files.
+LEAST: Final = "grebe.least-files"
+"""The property that says how many files a compaction left, where it left many."""
+
+
+def is_due(stats: VersionStats, least: int = 0) -> bool:
+    """Whether metadata says that a table has fallen into small files, more than the least it had.
 
     >>> is_due(VersionStats(None, FILES, FILES * 1000, {}))
     True
     >>> is_due(VersionStats(None, FILES - 1, 1000, {})), is_due(VersionStats(None, 99, 99 << 30, {}))
     (False, False)
+    >>> is_due(VersionStats(None, 200, 1000, {}), 199)
+    False
     """
-    return stats.files >= FILES and stats.bytes < stats.files * SMALL_BYTES
+    return stats.files >= least + FILES and stats.bytes < stats.files * SMALL_BYTES
 
 
 def keep_up(view: View, tables: Tables, spark: SparkSession) -> bool:
@@ -37,14 +43,27 @@ def keep_up(view: View, tables: Tables, spark: SparkSession) -> bool:
     Nobody has to wait for it: a refresh that meets the compaction applies itself again on top.
     """
     try:
-        position = tables.position(view.storage_name, lambda: spark)
-        if position is None or position.version is None:
-            return False
-        source = tables.source(view.storage_name, lambda: spark)
-        if not is_due(source.version_stats(position.version, [])):
+        stats = _stats(view, tables, spark)
+        if not is_due(stats) or not is_due(stats, _least(view, tables, spark)):
             return False
         tables.storage(view.storage_name, spark).compact()
+        left = _stats(view, tables, spark).files
+        if left > FILES // 2:  # a file for each partition, say: not to be tried every time
+            tables.keep(view.storage_name, lambda: spark, {LEAST: str(left)})
     except Exception:  # the rows are right either way; the next refresh looks again
         log.warning('the files of view "%s" stay as they are', view.name, exc_info=True)
         return False
     return True
+
+
+def _stats(view: View, tables: Tables, spark: SparkSession) -> VersionStats:
+    position = tables.position(view.storage_name, lambda: spark)
+    if position is None or position.version is None:
+        return VersionStats(0, 0, 0, {})
+    source = tables.source(view.storage_name, lambda: spark)
+    return source.version_stats(position.version, [])
+
+
+def _least(view: View, tables: Tables, spark: SparkSession) -> int:
+    found = tables.properties(view.storage_name, lambda: spark) or {}
+    return int(found.get(LEAST, "0"))

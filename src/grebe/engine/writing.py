@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from grebe.compiler.plan import COPIES
+from grebe.engine.deltas import ends_of
 from grebe.engine.facts import literal, prunes
 from grebe.formats.base import ACTION, Append, Merge, Rows, VersionStats, Write
 from grebe.formats.identity import quoted
@@ -59,10 +60,6 @@ def range_of(rows: pa.Table, on: Sequence[str], target: VersionStats) -> str | N
 def _ends(values: pa.ChunkedArray) -> tuple[object, object] | None:
     """The smallest and the largest value; None where a range would lose a NULL."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     ordered = pa.types.is_integer(values.type) or pa.types.is_date(values.type)
-    if not ordered or values.null_count or not len(values):
-        return None
-    ends = pc.min_max(values).as_py()
-    return ends["min"], ends["max"]
+    return ends_of(values) if ordered and not values.null_count else None

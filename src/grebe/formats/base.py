@@ -341,6 +341,9 @@ class Opener(Protocol):
     def staged(self, beside: TableName, session: SparkSession) -> Sequence[TableName]:
         """What is staged in the schema of a table, by whatever run."""
 
+    def staged_at(self, name: TableName, spark: Session) -> datetime | None:
+        """When rows were staged under a name; None: it cannot be told, or there are none yet."""
+
     def stage(self, name: TableName, rows: DataFrame) -> str:
         """Keep rows where every session and executor can read them; the SQL text to read them."""
 

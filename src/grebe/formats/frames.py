@@ -19,3 +19,14 @@ def to_frame(spark: SparkSession, table: pa.Table, types: Mapping[str, str]) -> 
     """
     columns = [f"{quoted(name)} {types[name]}" for name in table.column_names]
     return spark.createDataFrame(table, schema=", ".join(columns))
+
+
+def same_types(spark: SparkSession, table: pa.Table) -> DataFrame:
+    """The table as a frame with the types that it says itself: no zone, no shift into one.
+
+    Left alone, Spark reads a time without a zone as one of its own zone, where it may not exist.
+    """
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    schema = from_arrow_schema(table.schema, prefer_timestamp_ntz=True)
+    return spark.createDataFrame(table, schema=schema)

@@ -32,10 +32,10 @@ def begin(connection: sa.Connection, run: RunRecord) -> None:
 
 
 def finish(connection: sa.Connection, run: RunRecord) -> bool:
-    """The end of a run; False when nobody wrote down that it began."""
+    """The end of a run, told once; False when it ended already, or nobody saw it begin."""
     done = connection.execute(
         sa.update(runs)
-        .where(runs.c.run_id == run.run_id, runs.c.view == run.view)
+        .where(runs.c.run_id == run.run_id, runs.c.view == run.view, runs.c.outcome.is_(None))
         .values(
             ended_at=clock(),
             outcome=run.outcome,

@@ -102,6 +102,13 @@ class DeltaTables:
             names = folders_beside(folder_of(self.place, beside), STAGED)
         return [replace(beside, name=name) for name in names]
 
+    def staged_at(self, name: TableName, spark: Session) -> datetime | None:
+        """When the table was filled."""
+        try:
+            return self.source(name, spark).head().committed_at
+        except UnknownTableError:
+            return None
+
     def stage(self, name: TableName, rows: DataFrame) -> str:
         """A table of its own."""
         if self.place.spark_catalog:

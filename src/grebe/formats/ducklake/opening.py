@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -101,10 +101,17 @@ class DuckLakeTables:
         names = folders_beside(self._folder(beside), STAGED)
         return [replace(beside, name=name) for name in names]
 
+    def staged_at(self, name: TableName, spark: Session) -> datetime | None:
+        """When something last came into the folder, where it is on this machine."""
+        folder = local_path(self._folder(name))
+        if folder is None or not Path(folder).is_dir():
+            return None
+        return datetime.fromtimestamp(Path(folder).stat().st_mtime, UTC)
+
     def stage(self, name: TableName, rows: DataFrame) -> str:
         """Parquet files in the catalog's own folder, which every executor can read."""
         folder = self._folder(name)
-        rows.write.mode("overwrite").parquet(folder)
+        rows.write.mode("error").parquet(folder)
         return f"parquet.{quoted(folder)}"
 
     def unstage(self, name: TableName, session: SparkSession) -> None:

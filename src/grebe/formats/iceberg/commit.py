@@ -25,6 +25,7 @@ from grebe.errors import (
 )
 from grebe.formats.base import Committed, Rows, Write
 from grebe.formats.failpoints import reach
+from grebe.formats.frames import same_types
 from grebe.formats.guards import conflict, failed, first_line, refuse_untrusted, unknown
 from grebe.formats.iceberg import statements
 from grebe.formats.iceberg.history import BrokenChainError, HistoryReader, Lineage, changed_rows
@@ -207,7 +208,7 @@ class Committer:
             raise InternalError.broken("rows to write are neither a query nor a table")
         if rows.arrow.num_rows == 0:
             return None
-        self.session.createDataFrame(rows.arrow).createOrReplaceTempView(view)
+        same_types(self.session, rows.arrow).createOrReplaceTempView(view)
         return f"SELECT * FROM {quote(view)}"
 
     def _tip(self, run: Run, label: Label, below: int) -> Snapshot:

@@ -107,6 +107,13 @@ class IcebergTables:
         names = tables_beside(session, self.relation(beside), STAGED)
         return [replace(beside, name=name) for name in names]
 
+    def staged_at(self, name: TableName, spark: Session) -> datetime | None:
+        """When the table was filled."""
+        try:
+            return self.source(name, spark).head().committed_at
+        except UnknownTableError:
+            return None
+
     def stage(self, name: TableName, rows: DataFrame) -> str:
         """A table of its own."""
         table = self._known(name).quoted()

@@ -25,12 +25,7 @@ def from_bound(kind: Type, data: bytes) -> Value:
         return None
     name = kind.name
     if name in _PACKED:
-        # A bound that was written before a promotion has the width of the old type.
-        if name == "long" and len(data) == struct.calcsize("<i"):
-            return int(struct.unpack("<i", data)[0])
-        if name == "double" and len(data) == struct.calcsize("<f"):
-            return float(struct.unpack("<f", data)[0])
-        return _timed(name, struct.unpack(_PACKED[name], data)[0])
+        return _unpacked(name, data)
     if name == "string":
         return data.decode(errors="replace")
     if decimal := decimal_of(name):
@@ -38,6 +33,18 @@ def from_bound(kind: Type, data: bytes) -> Value:
     if name == "boolean":
         return data != b"\x00"
     return data if name == "binary" or is_fixed(name) else None
+
+
+def _unpacked(name: str, data: bytes) -> Value:
+    # A bound that was written before a promotion has the width of the old type.
+    if name == "long" and len(data) == struct.calcsize("<i"):
+        return int(struct.unpack("<i", data)[0])
+    if name == "double" and len(data) == struct.calcsize("<f"):
+        return float(struct.unpack("<f", data)[0])
+    try:
+        return _timed(name, struct.unpack(_PACKED[name], data)[0])
+    except OverflowError:  # Spark has dates outside of the years that Python knows
+        return None
 
 
 def from_partition(kind: Type, value: Value) -> Value:

@@ -59,6 +59,10 @@ class ParquetTables:
         """Nothing is ever staged here."""
         return []
 
+    def staged_at(self, name: TableName, spark: Session) -> datetime | None:
+        """None: nothing is ever staged here."""
+        return None
+
     def stage(self, name: TableName, rows: DataFrame) -> str:
         """Nothing: see `storage`."""
         raise self._no_storage(name)

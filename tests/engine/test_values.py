@@ -1,0 +1,90 @@
+"""Values that engines disagree about come through a refresh as the query gives them."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import TYPE_CHECKING
+
+import pytest
+
+from engine.shop import Shop
+from grebe.config import Settings
+from grebe.engine import execute
+from grebe.model import Outcome, Policy
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+ZONE = "spark.sql.session.timeZone"
+_numbers = count()
+
+
+@pytest.fixture
+def shop(spark: SparkSession, project: Settings) -> Shop:
+    place = spark.newSession()
+    place.conf.set(ZONE, "Europe/Berlin")
+    return Shop.opened(place, project, f"odd_{next(_numbers)}", orders=1)
+
+
+def test_zeros_times_and_dates(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    # ORC is compared by Spark: the changes are staged, not held by the driver.
+    shop.sql(
+        "CREATE TABLE {s}.odd (id INT, x DOUBLE, t TIMESTAMP_NTZ, d DATE) USING iceberg"
+        " TBLPROPERTIES ('write.format.default'='orc')"
+    )
+    shop.sql("INSERT INTO {s}.odd VALUES (1, 0.0, TIMESTAMP_NTZ'2024-01-01', DATE'2024-01-01')")
+    shop.view("texts", "SELECT id, CAST(x AS STRING) AS x, t FROM {s}.odd")
+    shop.view("plain", "SELECT id, x, t, d FROM {s}.odd")
+    shop.view("days", "SELECT d, t, COUNT(*) AS n FROM {s}.odd GROUP BY d, t")
+    shop.view("number", "SELECT COUNT(*) AS n FROM {s}.odd")
+    shop.refreshed()
+
+    shop.sql("UPDATE {s}.odd SET x = -0.0D")
+    done = shop.refreshed()
+    assert done["texts"].outcome is Outcome.INCREMENTAL
+    assert rows(shop, "SELECT x FROM {s}.texts") == [("-0.0",)]
+
+    # An hour that Berlin does not have, and a day after the last that Python has.
+    shop.sql(
+        "INSERT INTO {s}.odd SELECT 2, 1.5, TIMESTAMP_NTZ'2024-03-31 02:30:00',"
+        " date_add(DATE'9999-12-31', 1)"
+    )
+    for small in (True, False):
+        monkeypatch.setattr(execute.tiny, "ROWS", 2_000 if small else 0)
+        shop.sql(
+            f"INSERT INTO {{s}}.odd SELECT id + 2, x, t, d FROM {{s}}.odd WHERE id > {int(small)}"
+        )
+        done = shop.refreshed()
+        assert {result.outcome for result in done.values()} == {Outcome.INCREMENTAL}
+    shop.sql("DELETE FROM {s}.odd WHERE id > 2")
+    assert {result.outcome for result in shop.refreshed().values()} == {Outcome.INCREMENTAL}
+
+
+def test_settings_of_a_small_refresh_do_not_stay(shop: Shop) -> None:
+    partitions = "spark.sql.shuffle.partitions"
+    shop.spark.conf.set(partitions, "7")
+    shop.view("few", "SELECT id, amount FROM {s}.orders")
+    shop.refreshed()
+    shop.sql("INSERT INTO {s}.orders SELECT id + 7, cust, amount, day, score FROM {s}.orders")
+    assert shop.refreshed()["few"].outcome is Outcome.INCREMENTAL
+    with shop.engine.pool.lent() as session:
+        assert session().conf.get(partitions) == "7"
+        assert session().conf.get("spark.sql.adaptive.enabled") == "true"
+
+
+def test_rewritten_files_are_not_taken_for_changed_rows(shop: Shop) -> None:
+    """One row of a table that is copied on write: its whole file is new, one row is changed."""
+    shop.sql("CREATE TABLE {s}.copied (id INT, x INT) USING iceberg")
+    shop.sql("INSERT INTO {s}.copied SELECT /*+ COALESCE(1) */ id, id FROM range(5000)")
+    shop.view("copies", "SELECT id, x FROM {s}.copied WHERE x > 10", Policy.AUTO)
+    shop.refreshed()
+    shop.sql("UPDATE {s}.copied SET x = 0 WHERE id = 77")
+    assert shop.refreshed()["copies"].outcome is Outcome.INCREMENTAL
+    shop.sql("UPDATE {s}.copied SET x = x + 1")
+    (result,) = shop.refreshed().values()
+    assert [reason.code for reason in result.reasons] == ["changeset-too-large"]
+
+
+def rows(shop: Shop, text: str) -> list[tuple[object, ...]]:
+    return [tuple(row) for row in shop.spark.sql(text.format(s=f"lake.{shop.schema}")).collect()]
