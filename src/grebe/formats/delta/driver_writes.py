@@ -16,8 +16,8 @@ from grebe.formats.delta.labels import APP, Label
 from grebe.formats.delta.log import Log, State
 from grebe.formats.delta.projection import arrow_type
 from grebe.formats.delta.rows import Wanted, read_weighted
-from grebe.formats.delta.schema import Field, Primitive, TableSchema
-from grebe.formats.delta.stats import bounds
+from grebe.formats.delta.schema import Field, Primitive, TableSchema, spark_text
+from grebe.formats.delta.stats import bounds, is_bounded, is_wide, true_bounds
 from grebe.formats.delta.vectors import Vectors
 from grebe.formats.delta.window import Plan
 from grebe.formats.delta.writes import cast_rows
@@ -28,7 +28,7 @@ from grebe.model import TableName
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from deltalake import CommitProperties, DeltaTable
+    from deltalake import CommitProperties, DeltaTable, WriterProperties
 
 MOST_ROWS = 500_000
 """Rows up to which a change is written by the driver."""
@@ -53,6 +53,9 @@ _COMPARABLE = frozenset(
 ) | {"string", "binary"}
 """Types that delta-rs and Spark compare alike: floats and nested values they do not."""
 
+_TRUNCATED = 64
+"""Bytes of a text or of a binary value that statistics keep at most."""
+
 
 def suits(write: Write | None, state: State, files: Files, root: str) -> bool:
     """Whether the driver can make this commit."""
@@ -63,9 +66,11 @@ def suits(write: Write | None, state: State, files: Files, root: str) -> bool:
     rows = write.rows.arrow
     if rows is None or rows.num_rows > MOST_ROWS:
         return False
+    if not true_bounds(TableSchema.of(state.metadata), state.metadata.configuration):
+        return False
     if not isinstance(write, Merge):
         return True
-    fields = {field.name: field for field in TableSchema.of(state.metadata).fields}
+    fields = _fields(state)
     return all(_comparable(fields[column]) for column in write.on)
 
 
@@ -92,6 +97,7 @@ class DriverWriter:
         options: dict[str, Any] = {
             "commit_properties": _properties(handle, label),
             "post_commithook_properties": _no_hooks(),
+            "writer_properties": _statistics(state),
         }
         types = _types(state)
         match write:
@@ -100,7 +106,7 @@ class DriverWriter:
                 self._check(state, write, changes, label)
                 reach("delta.checked")
                 reach("delta.commit.request")
-                _merge(handle, write, changes, list(types), options)
+                _merge(handle, write, changes, _fields(state), options)
                 if handle.version() == label.planned:  # an empty merge makes no commit
                     write_deltalake(handle, _empty(types), mode="append", **options)
             case Append() | Overwrite() if write.rows.arrow is not None:
@@ -150,9 +156,12 @@ class DriverWriter:
         return rows
 
 
+def _fields(state: State) -> dict[str, Field]:
+    return {field.name: field for field in TableSchema.of(state.metadata).fields}
+
+
 def _types(state: State) -> dict[str, pa.DataType]:
-    fields = TableSchema.of(state.metadata).fields
-    return {field.name: arrow_type(field.type) for field in fields}
+    return {name: arrow_type(field.type) for name, field in _fields(state).items()}
 
 
 def _empty(types: Mapping[str, pa.DataType]) -> pa.Table:
@@ -172,6 +181,24 @@ def _properties(handle: DeltaTable, label: Label) -> CommitProperties:
     )
 
 
+def _statistics(state: State) -> WriterProperties:
+    """Statistics of columns that have true bounds, and of nothing else.
+
+    The table's own setting would take a part of a struct for the column of the same name.
+    """
+    from deltalake import ColumnProperties, WriterProperties
+
+    kept = ColumnProperties(statistics_enabled="PAGE")
+    bounded = [field for field in _fields(state).values() if is_bounded(spark_text(field.type))]
+    # Whoever sets one property of the writer gets none of the defaults that delta-rs has.
+    return WriterProperties(
+        compression="SNAPPY",
+        statistics_truncate_length=_TRUNCATED,
+        default_column_properties=ColumnProperties(statistics_enabled="NONE"),
+        column_properties={field.physical: kept for field in bounded},
+    )
+
+
 def _no_hooks() -> object:
     from deltalake import PostCommitHookProperties
 
@@ -182,14 +209,15 @@ def _merge(
     handle: DeltaTable,
     merge: Merge,
     changes: pa.Table,
-    columns: list[str],
+    columns: Mapping[str, Field],
     options: dict[str, Any],
 ) -> None:
     action = f"source.{_name(ACTION)}"
     terms = [f"({action} <> 'insert')"]
     for column in merge.on:
-        nulls = changes[column].null_count
-        same = "IS NOT DISTINCT FROM" if nulls else "="  # only equality lets files be skipped
+        # Only equality lets files be skipped, by bounds that others may have written as doubles.
+        skips = not changes[column].null_count and not is_wide(columns[column].type)
+        same = "=" if skips else "IS NOT DISTINCT FROM"
         terms.append(f"(target.{_name(column)} {same} source.{_name(column)})")
     merger = handle.merge(
         changes,

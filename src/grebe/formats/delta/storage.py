@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from grebe.errors import ConflictError
 from grebe.formats.base import Committed, Orphan, Write
-from grebe.formats.delta import statements
+from grebe.formats.delta import statements, stats
 from grebe.formats.delta.commit import CHECKPOINT_EVERY, Committer
 from grebe.formats.delta.log import Log
 from grebe.formats.delta.position import read_position
@@ -51,7 +51,8 @@ class DeltaStorage:
     ) -> None:
         """Make the empty table; an existing one with the same columns is left alone."""
         columns = {column.name: column.type for column in schema.columns}
-        settings = {**SETTINGS, **properties}
+        divided = [part.column for part in partitions]
+        settings = {**SETTINGS, **stats.settings(columns, divided), **properties}
         if any(_ODD.search(name) for name in columns):
             settings["delta.columnMapping.mode"] = "name"
         items = statements.partition_items(partitions)
