@@ -209,6 +209,41 @@ def test_columns_that_come_later_and_types_that_disagree(folder: Folder) -> None
     assert caught.value.code == "files-disagree"
 
 
+@pytest.mark.parametrize(
+    "other",
+    [("b.parquet", {"ID": [2]}), ("Id=2/b.parquet", {"v": ["b"]}), ("b.parquet", {"V": [1]})],
+    ids=["another file", "a folder", "another type"],
+)
+def test_names_that_differ_in_case_are_no_two_columns(
+    folder: Folder, other: tuple[str, dict[str, list[object]]]
+) -> None:
+    """Spark takes them for one column, Arrow for two that are NULL in each other's files."""
+    first = folder.put("a.parquet", id=[1], v=["a"])
+    used = [column.id for column in folder.source().schema_at(first).columns]
+    name, columns = other
+    with pytest.raises(SourceError) as caught:
+        folder.put(name, **columns)
+    assert caught.value.code == "files-disagree"
+    assert "differ" in str(caught.value)
+    second = listing.version_of(listing.walk(str(folder.path)))
+    source = folder.source()
+    for ask in (
+        lambda: source.unreadable(Window(first, second), used),
+        lambda: source.changes(Window(first, second), used),
+        lambda: source.read_at(second, used),
+    ):
+        with pytest.raises(SourceError) as caught:
+            ask()
+        assert caught.value.code == "files-disagree"
+
+
+def test_partition_folders_that_differ_in_case_are_refused(folder: Folder) -> None:
+    folder.put("day=1/a.parquet", id=[1])
+    with pytest.raises(SourceError) as caught:
+        folder.put("Day=2/b.parquet", id=[1])
+    assert caught.value.code == "files-disagree"
+
+
 def test_types_that_spark_lacks_are_refused_only_where_they_are_used(folder: Folder) -> None:
     import datetime as dt
 

@@ -62,8 +62,9 @@ class Listing:
         """The columns of all files by name, those of the folders last.
 
         Raises:
-            SourceError: when two files disagree on a type.
+            SourceError: when two files disagree on a type, or on the case of a name.
         """
+        self._one_case()
         types: dict[str, str] = {}
         for file in self.files:
             for name, kind in file.columns:
@@ -79,6 +80,20 @@ class Listing:
         )
         digest = hashlib.blake2b(repr(columns).encode(), digest_size=8).hexdigest()
         return Schema(digest, columns)
+
+    def _one_case(self) -> None:
+        """Nothing, or SourceError: Spark finds columns whatever their case, Arrow does not."""
+        shapes = {file.columns: file.path for file in reversed(self.files)}
+        named = [(name, path) for shape, path in shapes.items() for name, _ in shape]
+        seen: dict[str, str] = {}
+        for name, place in (*((name, "a folder") for name, _ in self.partitions), *named):
+            if seen.setdefault(name.lower(), name) != name:
+                raise SourceError(
+                    f'files disagree on the name of column "{name}": they differ in case',
+                    detail=f"{seen[name.lower()]} elsewhere, {name} in {place}",
+                    hint="write the files with one schema",
+                    code="files-disagree",
+                )
 
     def to_json(self) -> str:
         """The listing as text; equal schemas are written once."""
