@@ -49,16 +49,18 @@ class Vectors:
 
     def load(self, files: Iterable[DataFile]) -> None:
         """Read the vectors of the files that are not known yet, together."""
-        missing = {f.vector.key: f.vector for f in files if f.vector is not None}
-        missing = {key: vector for key, vector in missing.items() if key not in self._found}
-        while len(self._found) > self._keep:
-            self._found.popitem(last=False)
+        needed = {f.vector.key: f.vector for f in files if f.vector is not None}
+        missing = {key: vector for key, vector in needed.items() if key not in self._found}
         paths = {key: vector_path(self._root, vector) for key, vector in missing.items()}
         wanted = list(dict.fromkeys(path for path in paths.values() if path is not None))
         contents = dict(zip(wanted, self._files.read(wanted), strict=True))
         for key, vector in missing.items():
             path = paths[key]
             self._found[key] = _parse(vector, path, contents[path] if path else None)
+        for key in needed:  # the last to make room for others, which they never do here
+            self._found.move_to_end(key)
+        while len(self._found) > max(self._keep, len(needed)):
+            self._found.popitem(last=False)
 
     def positions(self, file: DataFile) -> BitMap64:
         """The positions of a file that are deleted; its vector was loaded."""
