@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -11,13 +13,14 @@ import pytest
 
 from formats.commit.client import arrow
 from formats.commit.lake import COLUMNS, frontier
+from formats.delta.commit.folders import Folders
 from formats.delta.tables import Folder
 from grebe.errors import ConfigError, SourceError, UnknownTableError
 from grebe.formats.base import Append, Place, Rows
 from grebe.formats.delta.opening import DeltaTables
 from grebe.formats.folders import VIEW_FILE
 from grebe.formats.parquet.opening import ParquetTables
-from grebe.model import Schema, TableName, Window
+from grebe.model import Schema, TableName, Version, Window
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -50,6 +53,37 @@ def test_a_folder_that_is_not_there_has_no_position(folders: DeltaTables) -> Non
     assert folders.position(ORDERS, no_spark) is None
     with pytest.raises(UnknownTableError):
         folders.source(ORDERS, no_spark).head()
+
+
+def test_a_moment_before_the_first_run_has_no_version(tmp_path: Path) -> None:
+    """What CREATE made is a version of the table, and none of the view."""
+    table = Folders(tmp_path).create("t")
+    tables = DeltaTables(Place("folder", str(tmp_path / "home"), root=str(tmp_path)))
+
+    def moment(version: str) -> datetime:
+        found = tables.moment(table.name, Version(version), no_spark)
+        assert found is not None
+        return found
+
+    def at(when: datetime) -> Version | None:
+        return tables.version_at(table.name, when, no_spark)
+
+    later = timedelta(milliseconds=1)
+    assert at(moment("0") + later) is None
+    time.sleep(0.01)
+    table.table.alter.set_table_properties({"owner.note": "x"}, raise_if_not_exists=False)
+    time.sleep(0.01)
+    write = Append(Rows(arrow=arrow([[1, "a", 1]])))
+    table.storage.commit([write], frontier("r1"), table.storage.position())
+    assert [at(moment(number)) for number in ("0", "1", "2")] == [None, None, "2"]
+    time.sleep(0.01)
+    table.table.optimize.compact()
+    table.table.alter.set_table_properties({"owner.note": "y"}, raise_if_not_exists=False)
+    assert at(datetime.now(UTC)) == "3"
+    table.table.create_checkpoint()
+    for number in range(3):  # a log that was cleaned up does not say what came before
+        Path(table.path, "_delta_log", f"{number:020d}.json").unlink()
+    assert at(datetime.now(UTC)) == "3"
 
 
 @pytest.mark.parametrize("name", ["..", ".", "a/b", ""])

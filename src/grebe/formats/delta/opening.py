@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from grebe.errors import HistoryExpiredError, SourceError, UnknownTableError
 from grebe.formats.base import STAGED, Place, Select, Session, Source, Storage
 from grebe.formats.delta.log import Log
-from grebe.formats.delta.position import read_position
+from grebe.formats.delta.position import is_filled, read_position
 from grebe.formats.delta.source import DeltaSource
 from grebe.formats.delta.statements import VACUUM_SETTINGS, partition_items, vacuum
 from grebe.formats.delta.storage import DeltaStorage
@@ -152,12 +152,12 @@ class DeltaTables:
             return None
 
     def version_at(self, name: TableName, when: datetime, spark: Session) -> Version | None:
-        """The newest commit by then that the log still has."""
+        """The newest commit by then that the log still has, None before the first run of ours."""
         log = self._log(name, spark)
         for version in sorted(log.refreshed().commits, reverse=True):
             moment = log.commit(version).committed_at
             if moment is not None and moment <= when:
-                return Version(str(version))
+                return Version(str(version)) if is_filled(log, version) else None
         return None
 
     def expiry(self, name: TableName, before: datetime) -> str | None:

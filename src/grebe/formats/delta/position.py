@@ -44,6 +44,17 @@ def read_position(log: Log) -> Position:
     return Position(None, Version(str(head)), foreign=tuple(foreign))
 
 
+def is_filled(log: Log, version: int) -> bool:
+    """Whether a run of ours made a version or one before it: what CREATE made shows no view."""
+    for number in range(version, -1, -1):
+        try:
+            if Label.of(log.commit(number)) is not None:
+                return True
+        except HistoryExpiredError:  # only what is old is cleaned up
+            return True
+    return False
+
+
 def _foreign(log: Log, after: int, upto: int) -> list[str]:
     """Commits of others that slipped in between a run's plan and its commit."""
     commits = (log.commit(version) for version in range(upto, after, -1))
