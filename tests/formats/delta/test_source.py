@@ -127,6 +127,8 @@ def test_vacuumed_files_are_history_that_expired(plain: Folder) -> None:
     assert reason.code == "history-expired"
     with pytest.raises(HistoryExpiredError):
         source.changes(Window(first, last), columns)
+    with pytest.raises(HistoryExpiredError):
+        source.read_at(first, columns)
     assert source.unreadable(Window(second, last), columns) is None
     check(plain, second, last)
 

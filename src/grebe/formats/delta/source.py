@@ -17,7 +17,7 @@ from grebe.formats.base import (
 )
 from grebe.formats.delta.log import Log
 from grebe.formats.delta.schema import Field, TableSchema, same_type, without_identity
-from grebe.formats.files import Files
+from grebe.formats.files import Files, missing
 from grebe.formats.refusals import only_total, refuse
 from grebe.model import Reason, Schema, TableName, Version, Window
 
@@ -184,10 +184,18 @@ class DeltaSource:
         return self._by_spark(window, schema, fields, plan)
 
     def read_at(self, version: Version, columns: Sequence[int]) -> DataFrame:
-        """All rows of a version, pinned."""
+        """All rows of a version, pinned.
+
+        Raises:
+            HistoryExpiredError: VACUUM took files of the version; Spark would say so much later.
+        """
         from grebe.formats.delta.spark_rows import read_version
 
         fields = _fields(self._schema(int(version)), columns)
+        head = self._log.listing(int(version)).head
+        if head != int(version):
+            for path in self._planner.lost(Window(version, Version(str(head)))):
+                raise missing(path)
         return read_version(self._session(), self._root, int(version), fields)
 
     def _plan(self, window: Window) -> Plan:
