@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow.parquet as pq
 import pytest
 
 from formats.delta.spark_tables import SparkFolder
@@ -16,7 +18,17 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 ROWS = "INSERT INTO {t} SELECT id, concat('v', id) FROM range(0, 40, 1, 1)"
+OLD_CALENDAR = [
+    {"org.apache.spark.version": "2.4.8"},
+    {"org.apache.spark.version": "3.5.0", "org.apache.spark.legacyDateTime": ""},
+]
 MORE = "INSERT INTO {t} SELECT id, 'more' FROM range(40, 44, 1, 1)"
+
+
+def rewrite(file: Path, notes: dict[str, str]) -> None:
+    """Put notes of another writer into a file."""
+    pq.write_table(pq.read_table(file).replace_schema_metadata(notes), file)
+    (file.parent / f".{file.name}.crc").unlink(missing_ok=True)
 
 
 def test_maintenance_of_every_kind_changes_no_row(spark: SparkSession, tmp_path: Path) -> None:
@@ -224,3 +236,18 @@ def test_a_type_that_cannot_be_compared_is_refused(spark: SparkSession, tmp_path
     changes = source.changes(Window(before, after), [number])
     assert changes.arrow is not None
     assert changes.arrow.num_rows == 1
+
+
+@pytest.mark.parametrize("notes", OLD_CALENDAR, ids=str)
+def test_dates_in_the_calendar_of_an_old_spark(
+    spark: SparkSession, tmp_path: Path, notes: dict[str, str]
+) -> None:
+    """Delta's own reader shifts dates before 1582 of files that an old Spark wrote."""
+    table = SparkFolder.create(spark, tmp_path / "t", "d DATE")
+    before = table.sql("INSERT INTO {t} VALUES (DATE'1500-01-01')")
+    after = table.sql("INSERT INTO {t} VALUES (DATE'1400-01-01')")
+    (file,) = [add.path for add in table.source()._log.commit(int(after)).adds]
+    rewrite(Path(file), notes)
+    assert table.check(before, after) == "bag-difference/spark"
+    shown = table.rows(after, ["d"])
+    assert shown != {(date(1500, 1, 1),): 1, (date(1400, 1, 1),): 1}

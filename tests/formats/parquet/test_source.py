@@ -16,11 +16,13 @@ import pytest
 
 from formats.contract.oracle import bag, difference
 from formats.contract.replay import arrow_of
+from formats.delta.test_lives import OLD_CALENDAR
 from grebe.errors import CorruptFileError, HistoryExpiredError, SourceError, UnknownTableError
 from grebe.formats.base import WEIGHT
 from grebe.formats.parquet import listing
 from grebe.formats.parquet.listing import Shelf
 from grebe.formats.parquet.source import DRIVER_BUDGET, ParquetSource
+from grebe.formats.parquet_calendar import in_old_calendar
 from grebe.model import TableName, Version, Window
 
 if TYPE_CHECKING:
@@ -296,3 +298,44 @@ def test_spark_reads_what_the_driver_reads(spark: SparkSession, tmp_path: Path) 
     new, old = (bag(source.read_at(version, ids).toArrow()) for version in reversed(versions))
     assert sum(old.values()) == 5
     assert bag(arrow_of(by_driver)) == bag(arrow_of(by_spark)) == difference(new, old)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("notes", OLD_CALENDAR, ids=str)
+def test_dates_in_the_calendar_of_an_old_spark(
+    spark: SparkSession, tmp_path: Path, notes: dict[str, str]
+) -> None:
+    """Spark shifts dates before 1582 of files that an old Spark wrote."""
+    folder = Folder(tmp_path / "orders", tmp_path / "home", lambda: spark)
+    first = folder.put("a.parquet", d=[date(1500, 1, 1)])
+    rows = pa.table({"d": [date(1400, 1, 1)]}).replace_schema_metadata(notes)
+    pq.write_table(rows, folder.path / "b.parquet")
+    source = folder.source()
+    second = source.head().version
+    used = [column.id for column in source.schema_at(second).columns]
+    changes = source.changes(Window(first, second), used)
+    expected = difference(
+        *(bag(source.read_at(version, used).toArrow()) for version in (second, first))
+    )
+    assert bag(arrow_of(changes)) == expected != {(date(1400, 1, 1),): 1}
+    assert changes.way == "new-files/spark"
+    alone = Folder(folder.path, folder.home).source()
+    with pytest.raises(SourceError) as caught:
+        alone.changes(Window(first, second), used)
+    assert caught.value.code == "needs-spark"
+
+
+@pytest.mark.parametrize(
+    ("notes", "old"),
+    [
+        ({}, False),
+        ({"org.apache.spark.version": "3.0.1"}, True),
+        ({"org.apache.spark.version": "3.10.0-SNAPSHOT"}, False),
+        ({"org.apache.spark.version": "4.1.0"}, False),
+        ({"org.apache.spark.version": "odd"}, True),
+        ({"org.apache.spark.legacyINT96": ""}, True),
+    ],
+    ids=str,
+)
+def test_which_files_an_old_spark_wrote(notes: dict[str, str], *, old: bool) -> None:
+    assert in_old_calendar({key.encode(): text.encode() for key, text in notes.items()}) is old

@@ -22,12 +22,12 @@ from grebe.formats.delta.projection import (
 from grebe.formats.delta.schema import Field, TableSchema
 from grebe.formats.delta.window import Feed, Plan
 from grebe.formats.files import Files, torn
+from grebe.formats.parquet_calendar import in_old_calendar
 from grebe.formats.parquet_rows import chunk_bytes, selection
 from grebe.formats.weights import FileWeights
 
 CHANGE_TYPE = "_change_type"
 _SIGNS = {"insert": 1, "update_postimage": 1, "delete": -1, "update_preimage": -1}
-_LEGACY = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
 _Read = tuple[pa.Table, int]
 
 
@@ -124,8 +124,7 @@ def _feed_file(files: Files, feed: Feed, want: Wanted) -> _Read:
 
 def _used(parquet: pq.ParquetFile, want: Wanted) -> list[str]:
     """The file's own names of the columns that are wanted and that it has."""
-    notes = parquet.metadata.metadata or {}
-    if any(key in notes for key in _LEGACY):
+    if in_old_calendar(parquet.metadata.metadata):
         raise NeedsSparkError("dates in the calendar of an old Spark")
     parts = list(parquet.schema_arrow)
     places = [

@@ -15,6 +15,7 @@ from grebe.formats.files import missing, torn
 from grebe.formats.parquet.listing import FileEntry, Listing
 from grebe.formats.parquet.partitions import PARSE, raw_values
 from grebe.formats.parquet.types import columns_of, spark_shape
+from grebe.formats.parquet_calendar import OldCalendarError, in_old_calendar
 from grebe.formats.parquet_rows import chunk_bytes
 from grebe.model import Column
 
@@ -57,7 +58,11 @@ def same_as_listed(root: str, files: Sequence[FileEntry]) -> None:
 def read(
     root: str, files: Sequence[FileEntry], columns: Sequence[Column], listing: Listing
 ) -> tuple[pa.Table, int]:
-    """All rows of some files, each with weight 1, and the number of bytes that were read."""
+    """All rows of some files, each with weight 1, and the number of bytes that were read.
+
+    Raises:
+        OldCalendarError: only Spark reads a file's dates right.
+    """
     same_as_listed(root, files)
     shape = _shape(root, files, columns, listing)
     tables, total = [shape.empty_table()], 0
@@ -93,6 +98,8 @@ def _shape(
 def _rows(
     parquet: pq.ParquetFile, file: FileEntry, shape: pa.Schema, listing: Listing
 ) -> tuple[pa.Table, int]:
+    if in_old_calendar(parquet.metadata.metadata):
+        raise OldCalendarError(file.path)
     stored = set(parquet.schema_arrow.names) - set(listing.partition_types)
     used = [name for name in shape.names if name in stored]
     groups = list(range(parquet.metadata.num_row_groups))

@@ -17,6 +17,7 @@ from grebe.formats.base import (
     check_total,
 )
 from grebe.formats.parquet.listing import FileEntry, Listing, Shelf, made, version_of, walk
+from grebe.formats.parquet_calendar import OldCalendarError
 from grebe.formats.refusals import only_total, refuse
 from grebe.model import Column, Reason, Schema, TableName, Version, Window
 
@@ -154,7 +155,11 @@ class ParquetSource:
         if not wanted:
             return only_total(total)
         if sum(file.size for file in came) <= self._budget or self._spark is None:
-            return self._by_arrow(window, came, wanted, now, total)
+            try:
+                return self._by_arrow(window, came, wanted, now, total)
+            except OldCalendarError as error:
+                if self._spark is None:
+                    raise _only_by_spark(self._name, error) from error
         return self._by_spark(came, wanted, now, total)
 
     def read_at(self, version: Version, columns: Sequence[int]) -> DataFrame:
@@ -223,6 +228,15 @@ class ParquetSource:
     def _ends(self, window: Window) -> tuple[Listing | None, Listing]:
         before = None if window.after is None else self._listing(window.after)
         return before, self._listing(window.upto)
+
+
+def _only_by_spark(name: TableName, error: OldCalendarError) -> SourceError:
+    return SourceError(
+        f'table "{name}" holds dates that only Spark reads',
+        detail=f"file {error} was written in the calendar of an old Spark",
+        hint="read it with a session, or write the file again",
+        code="needs-spark",
+    )
 
 
 def _not_only_new(before: Listing, now: Listing) -> Reason | None:
