@@ -22,6 +22,7 @@ from grebe.formats.delta.driver_writes import DriverWriter, suits
 from grebe.formats.delta.labels import Label
 from grebe.formats.delta.log import Log
 from grebe.formats.delta.outcome import committed
+from grebe.formats.delta.partitions import failed_on
 from grebe.formats.delta.position import find_run, is_maintenance, named
 from grebe.formats.delta.spark_writes import SparkWriter
 from grebe.formats.delta.statements import MUST_EXIST
@@ -188,7 +189,7 @@ class Committer:
                 run_id=run.id,
                 step="write",
             )
-        return failed(self.name, run.id, "write", cause)
+        return failed_on(self.name, run.id, text) or failed(self.name, run.id, "write", cause)
 
 
 _LOST = ("grpc", "UNAVAILABLE", "Py4JNetwork", "Connection refused", "Connection reset")

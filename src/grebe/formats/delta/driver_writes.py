@@ -14,6 +14,7 @@ from grebe.formats.base import ACTION, Append, Merge, Overwrite, Write
 from grebe.formats.delta import matching
 from grebe.formats.delta.labels import APP, Label
 from grebe.formats.delta.log import Log, State
+from grebe.formats.delta.partitions import refuse_empty
 from grebe.formats.delta.projection import arrow_type
 from grebe.formats.delta.rows import Wanted, read_weighted
 from grebe.formats.delta.schema import Field, Primitive, TableSchema, spark_text
@@ -99,10 +100,11 @@ class DriverWriter:
             "post_commithook_properties": _no_hooks(),
             "writer_properties": _statistics(state),
         }
-        types = _types(state)
+        types, divided = _types(state), state.metadata.partition_columns
         match write:
             case Merge() if write.rows.arrow is not None and write.rows.arrow.num_rows:
                 changes = cast_rows(write.rows.arrow, types, action=True)
+                refuse_empty(self._name, label.run_id, changes, divided)
                 self._check(state, write, changes, label)
                 reach("delta.checked")
                 reach("delta.commit.request")
@@ -111,6 +113,7 @@ class DriverWriter:
                     write_deltalake(handle, _empty(types), mode="append", **options)
             case Append() | Overwrite() if write.rows.arrow is not None:
                 rows = cast_rows(write.rows.arrow, types, action=False)
+                refuse_empty(self._name, label.run_id, rows, divided)
                 reach("delta.checked")
                 reach("delta.commit.request")
                 if isinstance(write, Append):

@@ -42,7 +42,8 @@ class SparkWriter:
     def write(self, write: Write | None, label: Label) -> None:
         """Run the statement, or raise; whether it made the commit is for the log to say."""
         state = self._log.state(label.planned)
-        target = Target(self._table, self._session.table(self._table).schema)
+        shape = self._session.table(self._table).schema
+        target = Target(self._table, shape, state.metadata.partition_columns)
         view = re.sub(r"\W", "_", f"__grebe_rows_{label.run_id}")
         settings = {
             f"{PREFIX}write.txnAppId": APP,

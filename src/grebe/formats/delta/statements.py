@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from grebe.formats.base import ACTION, Append, Merge, Overwrite, Write
-from grebe.formats.merge_text import cast, condition, listed, taken, update
+from grebe.formats.delta.partitions import loud
+from grebe.formats.merge_text import condition, listed, taken, update
 from grebe.formats.refusals import unknown_partition
 from grebe.formats.sql_text import literal, quote, type_sql
 from grebe.model import Partition
@@ -66,6 +67,8 @@ class Target:
 
     table: str
     schema: StructType
+    divided: Collection[str] = ()
+    """The columns that the table is partitioned by."""
 
     def statement(self, write: Write | None, rows: str) -> str:
         """The one statement of a commit; ``rows`` is the query of what to write."""
@@ -73,11 +76,14 @@ class Target:
             case None:
                 return f"INSERT INTO {self.table} SELECT * FROM {self.table} WHERE false"
             case Append():
-                return f"INSERT INTO {self.table} ({listed(self.schema)}) SELECT {cast(self.schema)} FROM ({rows})"
+                return (
+                    f"INSERT INTO {self.table} ({listed(self.schema)})"
+                    f" SELECT {self._cast(merge=False)} FROM ({rows})"
+                )
             case Overwrite():
                 return (
                     f"INSERT OVERWRITE {self.table} ({listed(self.schema)})"
-                    f" SELECT {cast(self.schema)} FROM ({rows})"
+                    f" SELECT {self._cast(merge=False)} FROM ({rows})"
                 )
             case Merge():
                 return self._merge(write, rows)
@@ -93,7 +99,17 @@ class Target:
         )
 
     def _changes(self, rows: str) -> str:
-        return f"SELECT {cast(self.schema)}, {quote(ACTION)} FROM ({rows})"
+        return f"SELECT {self._cast(merge=True)}, {quote(ACTION)} FROM ({rows})"
+
+    def _cast(self, *, merge: bool) -> str:
+        """All columns, each cast to its type, loud where a partition cannot hold the value."""
+        values = []
+        for field in self.schema.fields:
+            value = f"CAST({quote(field.name)} AS {type_sql(field.dataType)})"
+            if field.name in self.divided:
+                value = loud(value, field.name, field.dataType, merge=merge)
+            values.append(f"{value} AS {quote(field.name)}")
+        return ", ".join(values)
 
     def _merge(self, write: Merge, rows: str) -> str:
         action = f"change.{quote(ACTION)}"
