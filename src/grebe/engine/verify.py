@@ -143,10 +143,7 @@ def _query(
         return quoted(names[leaf.table])
 
     body = emit(pinned(view.plan.definition, At.NEW), "spark", name_of)
-    query = spark.sql(f"SELECT {cast_outputs(view)} FROM (\n{body}\n) AS query")
-    for own in names.values():
-        spark.catalog.dropTempView(own)
-    return query
+    return spark.sql(f"SELECT {cast_outputs(view)} FROM (\n{body}\n) AS query")
 
 
 def _stored(view: View, tables: Tables, spark: SparkSession, position: Position) -> DataFrame:
