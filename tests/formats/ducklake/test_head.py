@@ -289,6 +289,37 @@ def test_a_renamed_table_keeps_its_history(any_lake: Lake) -> None:
         assert bag(found) == wanted
 
 
+@pytest.mark.parametrize(
+    ("column", "value", "path"),
+    [
+        ("x INTEGER", "7", "x"),
+        ("s STRUCT(a INTEGER, b INTEGER)", "{'a': 1, 'b': 7}", "s.b"),
+        (
+            "s STRUCT(a INTEGER, d STRUCT(b INTEGER, c INTEGER))",
+            "{'a': 1, 'd': {'b': 7, 'c': 8}}",
+            "s.d.b",
+        ),
+    ],
+)
+def test_a_column_made_anew_is_another_one_at_any_depth(
+    lake: Lake, column: str, value: str, path: str
+) -> None:
+    """It looks the same, and every row has NULL in it: no change says so, and no upkeep it is."""
+    lake.run(
+        f"CREATE TABLE lake.t (id INTEGER, {column})", f"INSERT INTO lake.t VALUES (1, {value})"
+    )
+    table = source(lake)
+    first = table.head()
+    lake.run(f"ALTER TABLE lake.t DROP COLUMN {path}", f"ALTER TABLE lake.t ADD COLUMN {path} INT")
+    window = Window(first.version, table.head().version)
+    reason = table.unreadable(window, [1, 2])
+    assert reason is not None
+    assert reason.code == "schema-changed"
+    assert not table.window_stats(window).only_maintenance
+    assert table.unreadable(window, [1]) is None
+    assert changed(lake, window, [1]) == {}
+
+
 def test_a_hugeint_is_refused_and_harms_no_other_column(lake: Lake) -> None:
     """Inlined it is exact, in a file a double: it would change when rows are flushed."""
     lake.run("CREATE TABLE lake.t (id INTEGER, h HUGEINT)", "INSERT INTO lake.t VALUES (1, 2)")

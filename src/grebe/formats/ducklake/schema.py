@@ -88,6 +88,16 @@ class Field:
         for part in self.parts:
             yield from part.leaves()
 
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What must not differ for values to be comparable: its own name may, those inside not.
+
+        A part that was dropped and made anew has the old name and type and another id: what it
+        held before is gone.
+        """
+        inside = ((leaf.id, leaf.name, leaf.type) for part in self.parts for leaf in part.leaves())
+        return self.id, self.type, *inside
+
 
 def fields_of(rows: Iterable[Sequence[Any]]) -> tuple[Field, ...]:
     """The top-level fields of rows (id, parent, name, type, begin, nullable, default), in order."""

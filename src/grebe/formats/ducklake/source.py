@@ -229,6 +229,8 @@ def _column_reason(number: int, old: Field | None, new: Field | None) -> Reason 
         return Reason("schema-changed", f"{label} is not in both versions")
     if spark_text(old) != spark_text(new) or old.type != new.type:
         return Reason("schema-changed", f'column "{new.name}" changed its type')
+    if old.identity != new.identity:
+        return Reason("schema-changed", f'a part of column "{new.name}" was made anew')
     if odd := inexact(new):
         return Reason(
             "type-without-identity", f'column "{new.name}" has type {odd}, which Spark lacks'

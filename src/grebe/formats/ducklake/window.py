@@ -98,10 +98,20 @@ class States:
         low, high = sorted((after, upto))
         if self.catalog.missing(low, high):
             return low == high
+        if not self._keeps_columns(low, high):
+            return False
         touches = [s for s in self.catalog.touches(self.ends.table, low) if s.id <= high]
         kinds = frozenset[str]().union(*(snapshot.kinds for snapshot in touches))
         flushed = all("inline_flush" in s.kinds or not s.kinds & ROW_KINDS for s in touches)
         return kinds <= KNOWN and not kinds & INSERTS and flushed
+
+    def _keeps_columns(self, low: int, high: int) -> bool:
+        """Whether every column of one end is in the other as it was; more there may be."""
+        before, now = (
+            {field.identity for field in self.catalog.columns(self.ends.table, end)}
+            for end in (low, high)
+        )
+        return before <= now
 
     def feed_is_trusted(self) -> bool:
         """Whether DuckLake's feed tells the window as it was."""
