@@ -317,7 +317,8 @@ def vacuum(project: Project, view: Written, retention: str, *, force: bool) -> V
     storage = view.facts.storage
     readers = {} if force else project.written()
     until, holding = bound_of(storage, readers, project.look(), wanted)
-    before = until if length or holding else None
+    # Also what the view itself needs holds: where one history is that of all, its own last commit.
+    before = until if length or until < wanted else None
     if until != NEVER:
         with _leased(project, [view.key]):
             project.tables.expire(storage, lambda: project.spark, before)

@@ -31,6 +31,7 @@ from grebe.formats.ducklake.position import (
     cursor_name,
     cursor_statements,
     extra_info,
+    fence_statement,
     is_foreign,
     own_snapshot,
     read_cursor,
@@ -214,9 +215,11 @@ class Committer:
             cursor = read_cursor(lake, self.name)
             own = own_snapshot(lake, table, run.id)
             if isinstance(cursor, Cursor) and cursor.run == run.id:
-                place = Place(cursor.seen + 1 if own is None else own, cursor.rows)
-                if cursor.row_version is not None:
+                known = cursor.written_at if own is None else own
+                if cursor.row_version is not None or known is None:
                     place = current(catalog, table, catalog.newest().id).place
+                else:
+                    place = Place(known, cursor.rows)
                 return Committed(place.version, *cursor.counts)
             if own is None:
                 return None
@@ -349,11 +352,10 @@ class Committer:
 
 def fence(lake: Session, name: TableName) -> None:
     """Touch the frontier's row: a transaction that is still under way can no longer commit."""
-    table = ident(lake.alias, name.schema, cursor_name(name.name))
     cause: Exception | None = None
     for _ in range(TRIES):
         try:
-            lake.rows(f"UPDATE {table} SET fence = {literal(uuid4().hex)}")
+            lake.rows(fence_statement(lake, name, uuid4().hex))
         except Exception as error:
             if not _is_refusal(error):
                 raise

@@ -16,6 +16,7 @@ from grebe.formats.ducklake.versions import KNOWN, ROW_KINDS, Place, current
 from grebe.model import Frontier, Position, RunId, TableName, Version
 
 AUTHOR = "grebe"
+UNKNOWN = "the snapshot of its last commit is not known"
 COLUMNS = {
     "run": "VARCHAR",
     "frontier": "VARCHAR",
@@ -28,6 +29,14 @@ COLUMNS = {
     "deleted": "BIGINT",
     "fence": "VARCHAR",
 }
+
+_WRITTEN_AT = (
+    "CASE WHEN fence IS NOT NULL THEN split_part(fence, ':', 1)"
+    " WHEN snapshot_id = seen + 1 OR filename NOT LIKE '%.parquet'"
+    " THEN CAST(snapshot_id AS VARCHAR) ELSE '' END"
+)
+"""The snapshot that wrote the row, as text, or none. A row in a file that was rewritten says a
+later one than its own, which cannot be the first after ``seen``; one in the catalog never does."""
 
 
 def cursor_name(name: str) -> str:
@@ -69,6 +78,8 @@ class Cursor:
     """The version that changed a row last; None means the commit that wrote this."""
     rows: int
     counts: tuple[int, int, int]
+    written_at: int | None
+    """The run's own snapshot, by the row itself: known when the snapshot is expired, too."""
 
 
 def read_cursor(lake: Session, name: TableName) -> Cursor | str:
@@ -76,9 +87,9 @@ def read_cursor(lake: Session, name: TableName) -> Cursor | str:
     import duckdb
 
     table = ident(lake.alias, name.schema, cursor_name(name.name))
-    listed = ", ".join(ident(column) for column in list(COLUMNS)[:-1])
+    listed = ", ".join(ident(column) for column in COLUMNS)
     try:
-        found = lake.rows(f"SELECT {listed} FROM {table}")
+        found = lake.rows(f"SELECT {listed}, {_WRITTEN_AT} FROM {table}")
     except duckdb.CatalogException:
         return "the table of its frontier is missing"
     if len(found) != 1:
@@ -92,7 +103,18 @@ def read_cursor(lake: Session, name: TableName) -> Cursor | str:
         row_version=row[4],
         rows=row[5],
         counts=(row[6] or 0, row[7] or 0, row[8] or 0),
+        written_at=_number(row[10]),
     )
+
+
+def fence_statement(lake: Session, name: TableName, mark: str) -> str:
+    """The statement that touches the row, and keeps in it which snapshot wrote it before."""
+    table = ident(lake.alias, name.schema, cursor_name(name.name))
+    return f"UPDATE {table} SET fence = {_WRITTEN_AT} || ':' || {literal(mark)}"
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text and text.isdecimal() else None
 
 
 def read_position(lake: Session, name: TableName) -> Position:
@@ -107,7 +129,9 @@ def read_position(lake: Session, name: TableName) -> Position:
     if cursor.run is None or cursor.frontier is None:
         return Position(None, now.version, foreign=_foreign_rows(now.rows, 0))
     known = own_snapshot(lake, table, cursor.run)
-    own = cursor.seen + 1 if known is None else known
+    own = cursor.written_at if known is None else known
+    if own is None:
+        return Position(_parsed(cursor.frontier), now.version, unproven=UNKNOWN)
     row_version = Version(cursor.row_version or Place(own, cursor.rows).version)
     foreign, unproven = _others(lake, table, cursor, own, now)
     return Position(
@@ -126,6 +150,15 @@ def own_snapshot(lake: Session, table: Table, run_id: RunId) -> int | None:
         f" WHERE commit_extra_info = {literal(extra_info(run_id, table))}"
     )[0]
     return found
+
+
+def is_own(snapshot: Snapshot, table: Table) -> bool:
+    """Whether a commit is a run's, of this table: also of one that changed no row."""
+    try:
+        known = json.loads(snapshot.extra or "")
+    except ValueError:
+        return False
+    return isinstance(known, dict) and "grebe.run" in known and known.get("grebe.table") == table.id
 
 
 def _others(

@@ -84,8 +84,22 @@ def current(catalog: Catalog, table: Table, newest: int) -> Current:
     made_by = touches[-1] if touches else None
     rows = read_state(catalog, table, newest).rows
     assert rows is not None  # nothing is newer than the newest snapshot
-    snapshot = made_by.id if made_by else catalog.last_trace(table)
-    return Current(table, Place(snapshot, rows), newest, made_by)
+    if made_by is None or catalog.missing(made_by.id, newest):
+        # The commit that made it may be expired while an older one is left, which shows other rows.
+        trace = catalog.last_trace(table)
+        if made_by is None or made_by.id < trace:
+            return Current(table, Place(trace, rows), newest, None)
+    return Current(table, Place(made_by.id, rows), newest, made_by)
+
+
+def place_at(session: Session, table: Table, snapshot: int) -> Place:
+    """The place of a snapshot that exists and touched the table."""
+    catalog = Catalog(session)
+    rows = read_state(catalog, table, snapshot).rows
+    if rows is None:
+        named = catalog.table_at(table, snapshot).sql(session)
+        rows = session.row(f"SELECT count(*) FROM {named} AT (VERSION => {snapshot})")[0]
+    return Place(snapshot, int(rows))
 
 
 def resolved(session: Session, table: Table, place: Place) -> int:
@@ -102,7 +116,14 @@ def resolved(session: Session, table: Table, place: Place) -> int:
             detail=f"it began at snapshot {table.begin}, after {place.snapshot}",
         )
     if catalog.snapshot(place.snapshot) is not None:
-        return place.snapshot
+        found = read_state(catalog, table, place.snapshot).rows
+        if found in (None, place.rows):
+            return place.snapshot
+        raise HistoryExpiredError(
+            f"snapshot {place.snapshot} does not show {place.rows} rows",
+            detail=f'table "{table.schema}.{table.name}" has {found} in it',
+            hint="refresh in full",
+        )
     later = catalog.next_snapshot(place.snapshot)
     if later is not None:
         named = catalog.table_at(table, later)
