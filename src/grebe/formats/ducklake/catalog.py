@@ -83,6 +83,10 @@ class Catalog:
         found = self._snapshots(f"s.snapshot_id > {after}", table.id)
         return [s for s in found if s.kinds or s.id in named]
 
+    def all(self, table: Table) -> list[Snapshot]:
+        """Every commit that is left, with what it did to the table, oldest first."""
+        return self._snapshots("true", table.id)
+
     def missing(self, after: int, upto: int) -> bool:
         """Whether a commit of ``(after, upto]`` was expired."""
         meta = self.session.meta

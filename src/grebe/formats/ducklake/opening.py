@@ -16,9 +16,9 @@ from grebe.formats.ducklake import connections
 from grebe.formats.ducklake.catalog import Catalog
 from grebe.formats.ducklake.connections import Address
 from grebe.formats.ducklake.expiry import expire, storages
+from grebe.formats.ducklake.moments import version_at
 from grebe.formats.ducklake.position import cursor_name
 from grebe.formats.ducklake.source import DuckLakeSource
-from grebe.formats.ducklake.state import read_state
 from grebe.formats.ducklake.storage import DuckLakeStorage, partition_items
 from grebe.formats.ducklake.versions import Place as At
 from grebe.formats.files import local_path
@@ -150,14 +150,9 @@ class DuckLakeTables:
         return found.committed_at if found else None
 
     def version_at(self, name: TableName, when: datetime, spark: Session) -> Version | None:
-        """The newest snapshot by then that changed the table."""
+        """The newest snapshot by then that changed the table, where that can be proved."""
         with connections.session(address_of(self.place)) as lake, lake.transaction():
-            catalog = Catalog(lake)
-            table = catalog.table(name)
-            known = [item.id for item in catalog.touches(table, -1) if item.committed_at <= when]
-            if not known:
-                return None
-            return At(known[-1], read_state(catalog, table, known[-1]).rows or 0).version
+            return version_at(lake, name, when)
 
     def expiry(self, name: TableName, before: datetime) -> str | None:
         """DuckLake's procedure, for all tables of the catalog."""
