@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from api.kept import kept
+from api.kept import NAME, kept
 
 
 @pytest.fixture(autouse=True)
@@ -33,3 +33,14 @@ def test_a_view_alone_keeps_its_own_last_commit(tmp_path: Path) -> None:
     assert int(before.row_version.partition(":")[0]) in left
     assert len(left) == len(many) - 4  # two fills, the table and the public name
     assert site.position() == before
+
+
+def test_a_view_that_no_longer_compiles_is_dropped_as_a_whole(tmp_path: Path) -> None:
+    """Its record was written again from the table; what is left of it would come back once more."""
+    site = kept(tmp_path, facts=False)
+    site.filled("r1")
+    site.run("DROP TABLE {l}.t")
+    with site.project() as project:
+        assert project.drop("v") == (NAME,)
+        assert (site.stored(), site.shown()) == ([], None)
+        assert project.registry.views() == []

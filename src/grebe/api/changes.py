@@ -263,14 +263,17 @@ def drop(project: Project, view: Written, *, cascade: bool) -> tuple[TableName, 
 
 
 def _remove(project: Project, view: Written) -> None:
+    from grebe.engine.choice import shown_storage
+
     def spark() -> SparkSession:
         return project.spark
 
-    if view.facts and view.facts.storage:
-        tables, name = project.tables, view.name
+    # Asked of the catalog, not of the record: one that was recovered may never have been compiled.
+    tables, name = project.tables, view.name
+    if shown_storage(name, tables.shown(name, spark)) is not None:
         tables.unpublish(name, spark)
-        for storage in storages_of(name, tables.stored(name.catalog, spark, name.schema)):
-            tables.remove(storage, spark)
+    for storage in storages_of(name, tables.stored(name.catalog, spark, name.schema)):
+        tables.remove(storage, spark)
     if view.record is not None:
         project.registry.drop_view(view.key)
     project.builder.forget(view.key)
