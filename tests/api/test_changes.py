@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from api.kept import NAME, kept
+from api.kept import NAME, STORAGE, Kept, kept
+from formats.commit.lake import COLUMNS
+from grebe import Project
+from grebe.api import builder
+from grebe.api.changes import leased
+from grebe.api.written import Written
+from grebe.engine.engine import Engine
+from grebe.errors import ConflictError, DefinitionError, LeaseHeldError
+from grebe.model import Policy, Schema
+from grebe.registry.records import ViewRecord
 
 
 @pytest.fixture(autouse=True)
@@ -44,3 +56,118 @@ def test_a_view_that_no_longer_compiles_is_dropped_as_a_whole(tmp_path: Path) ->
         assert project.drop("v") == (NAME,)
         assert (site.stored(), site.shown()) == ([], None)
         assert project.registry.views() == []
+
+
+# --- two programs at once ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kept:
+    """A view that is compiled and stored without Spark: what others do meanwhile is what counts."""
+    made = kept(tmp_path)
+    compiled = SimpleNamespace(name=NAME, storage_name=STORAGE)
+
+    def add(engine: Engine, view: Any) -> Any:
+        made.storage.create(Schema("0", COLUMNS), {"grebe.view": str(NAME)})
+        engine.views[str(NAME)] = view
+        return view
+
+    def record(view: Written, _: object) -> ViewRecord:
+        assert view.record is not None
+        known = view.record.compiled
+        return ViewRecord(
+            view.key,
+            view.text,
+            view.policy,
+            view.lag,
+            view.schedule,
+            view.properties,
+            compiled=known,
+        )
+
+    monkeypatch.setattr(Engine, "compile", lambda *_: compiled)
+    monkeypatch.setattr(Engine, "add", add)
+    monkeypatch.setattr(builder, "record_of", record)
+    return made
+
+
+def read(project: Project) -> Written:
+    return project.written()[str(NAME)]
+
+
+def test_what_another_program_altered_is_not_undone(site: Kept) -> None:
+    with site.project() as ours, site.project() as theirs:
+        view = read(ours)
+        theirs.alter("v", policy="strict", lag="1 hour", properties={"team": "us"})
+        with pytest.raises(ConflictError) as caught:
+            ours.builder.add(view)
+        assert caught.value.code == "view-altered"
+        with pytest.raises(ConflictError):
+            _alter_as_read(ours, view)
+        now = read(theirs)
+        assert (now.policy, now.lag) == (Policy.STRICT, "1 hour")
+        ours.builder.add(read(ours))
+        again = read(theirs)
+        assert again.record is not None
+        assert now.record is not None
+        assert again.record.said == now.record.said
+
+
+def _alter_as_read(project: Project, view: Written) -> None:
+    from grebe.api.changes import Given, alter
+
+    alter(project, view, Given(None, None, "full"), {})
+
+
+def test_two_programs_that_find_out_the_same_do_not_stop_each_other(site: Kept) -> None:
+    with site.project() as ours, site.project() as theirs:
+        views = read(ours), read(theirs)
+        theirs.builder.add(views[1])
+        ours.builder.add(views[0])
+
+
+def test_a_view_that_another_program_dropped_does_not_come_back(site: Kept) -> None:
+    with site.project() as ours, site.project() as theirs:
+        view = read(ours)
+        theirs.drop("v")
+        for change in (ours.builder.add, lambda late: _alter_as_read(ours, late)):
+            with pytest.raises(DefinitionError) as caught:
+                change(view)
+            assert caught.value.code == "view-dropped"
+        assert (site.stored(), site.shown(), ours.registry.views()) == ([], None, [])
+
+
+def test_a_view_that_is_dropped_while_its_table_is_made_does_not_come_back(
+    site: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with site.project() as ours, site.project() as theirs:
+        add = Engine.add
+
+        def slowly(engine: Engine, view: Any) -> Any:
+            theirs.drop("v")
+            return add(engine, view)
+
+        monkeypatch.setattr(Engine, "add", slowly)
+        with pytest.raises(DefinitionError, match="was dropped"):
+            ours.builder.add(read(ours))
+        assert (site.stored(), ours.registry.views()) == ([], [])
+
+
+def test_properties_that_were_altered_outlive_the_next_compile(site: Kept) -> None:
+    with site.project() as project:
+        project.alter("v", properties={"team": "us"})
+    with site.project() as another:
+        another.builder.add(read(another))
+        record = read(another).record
+    assert record is not None
+    assert record.properties == (("team", "us"),)
+
+
+def test_the_right_to_drop_is_kept_for_as_long_as_it_takes(site: Kept) -> None:
+    with site.project() as ours, site.project() as theirs:
+        with leased(ours, [str(NAME)], 0.9):
+            time.sleep(2)
+            with pytest.raises(LeaseHeldError), leased(theirs, [str(NAME)]):
+                pass
+        with leased(theirs, [str(NAME)]):
+            pass

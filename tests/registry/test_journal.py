@@ -342,3 +342,24 @@ def test_two_programs_save_one_view_at_once(registry: Registry, url: str) -> Non
         thread.join()
     assert failed == []
     assert [view.name for view in registry.views()] == ["v0", "v1", "v2"]
+
+
+def test_a_record_is_changed_only_while_it_says_what_was_seen(registry: Registry) -> None:
+    first = ViewRecord("v", "SELECT 1", properties=(("a", "ü"),))
+    assert not registry.change_view(first, first)
+    assert registry.view("v") is None
+    assert registry.change_view(first, None)
+    assert not registry.change_view(replace(first, policy="full"), None)
+    seen = registry.view("v")
+    assert seen is not None
+    # What is found out of the same words is no other word.
+    assert registry.change_view(replace(first, compiled="{}", fingerprint="f"), seen)
+    assert registry.change_view(replace(first, policy="strict", lag="1 hour"), seen)
+    for late in (replace(first, policy="full"), replace(first, definition="SELECT 2"), first):
+        assert not registry.change_view(late, seen)
+    now = registry.view("v")
+    assert now is not None
+    assert (now.policy, now.lag, now.properties) == ("strict", "1 hour", (("a", "ü"),))
+    assert registry.drop_view("v")
+    assert not registry.change_view(first, now)
+    assert registry.views() == []

@@ -10,13 +10,21 @@ from typing import TYPE_CHECKING
 
 from grebe.api.facts import Facts, SourceFacts, text_digest
 from grebe.api.written import Written
+from grebe.engine.choice import shown_storage
 from grebe.engine.graph import levels, with_parents
 from grebe.engine.result import RefreshResult
-from grebe.errors import DefinitionError, GrebeError, RegistryError
+from grebe.errors import (
+    ConflictError,
+    DefinitionError,
+    GrebeError,
+    RegistryError,
+)
 from grebe.model import Outcome, Policy, Reason, RunId, TableName
 from grebe.registry.records import Counts, RunRecord, ViewRecord
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from grebe.compiler.statement import Statement
     from grebe.engine.engine import Engine
     from grebe.engine.views import Definition
@@ -24,6 +32,9 @@ if TYPE_CHECKING:
     from grebe.registry import Registry
 
 Say = Callable[[str], None]
+TRIES = 5
+"""How often a record is saved that others save at the same time, before that is told."""
+DROPPED = "view-dropped"
 
 
 class Builder:
@@ -54,10 +65,51 @@ class Builder:
         if known is not None and known[0] == sign:
             self.engine.views[view.key] = known[1]
             return known[1]
-        compiled = self.engine.add(self.compile(view))
-        self.registry.save_view(record_of(view, compiled))
+        made = self.compile(view)
+        record = record_of(view, made)
+        self._refuse_overtaken(view, record)  # before a table is made for it
+        compiled = self.engine.add(made)
+        try:
+            self._save(view, record)
+        except DefinitionError as error:
+            if error.code == DROPPED:
+                self._remove(compiled)
+            raise
         self._known[view.key] = (sign, compiled)
         return compiled
+
+    def _refuse_overtaken(self, view: Written, record: ViewRecord) -> ViewRecord | None:
+        """The record there is now, unless people said something else since the view was read.
+
+        Raises:
+            DefinitionError: it is gone.
+            ConflictError: it says something else, which saving ours would undo.
+        """
+        now = self.registry.view(view.key)
+        if now is None and view.seen is not None:
+            raise dropped(view.name)
+        if now is not None and now.said not in (record.said, view.seen and view.seen.said):
+            raise overtaken(view)
+        return now
+
+    def _save(self, view: Written, record: ViewRecord) -> None:
+        """Write the record down in place of the one that was read, and of no other."""
+        for _ in range(TRIES):
+            if self.registry.change_view(record, self._refuse_overtaken(view, record)):
+                return
+        raise overtaken(view)
+
+    def _remove(self, compiled: Compiled) -> None:
+        """Remove what was made of a view that was dropped meanwhile: its record is gone for good."""
+
+        def spark() -> SparkSession:
+            return self.engine.spark
+
+        tables = self.engine.tables
+        if shown_storage(compiled.name, tables.shown(compiled.name, spark)) is not None:
+            tables.unpublish(compiled.name, spark)
+        tables.remove(compiled.storage_name, spark)
+        self.forget(str(compiled.name))
 
     def forget(self, name: str) -> None:
         """A view that is gone."""
@@ -108,12 +160,28 @@ class Builder:
             self.say(f"refreshing {', '.join(sorted(able))}")
             quoted = [done[name].name.quoted() for name in able]
             for result in self.engine.refresh(quoted, policy=policy, jobs=jobs, run_id=run_id):
-                results[str(result.view)] = result
+                results[str(result.view)] = self._undone(done[str(result.view)], result)
         for name in chosen - results.keys():
             results[name] = skipped(views[name], run_id, parents[name], results)
         self._write_down([results[name] for name in results if name in failed or name not in done])
         order = [name for level in levels(parents) for name in level]
         return [results[name] for name in order if name in results]
+
+    def _undone(self, compiled: Compiled, result: RefreshResult) -> RefreshResult:
+        """The result, or that the view was dropped before the run had its lease, and is again."""
+        if self._is_kept(compiled):
+            return result
+        self._remove(compiled)
+        error = dropped(result.view)
+        reason = Reason(error.code, error.explain())
+        return replace(result, outcome=Outcome.FAILED, reasons=(reason,), error=error)
+
+    def _is_kept(self, compiled: Compiled) -> bool:
+        try:
+            return self.registry.view(str(compiled.name)) is not None
+        except RegistryError as error:
+            self.say(f"the registry cannot be used: {error}")
+            return True  # nobody can tell, and nothing is removed on a guess
 
     def _write_down(self, results: Iterable[RefreshResult]) -> None:
         """The ends of runs that the engine never saw; a journal that fails harms nobody."""
@@ -125,6 +193,20 @@ class Builder:
             except RegistryError as error:
                 self.say(f"the registry cannot be used: {error}")
                 return
+
+
+def dropped(name: TableName) -> DefinitionError:
+    """The error for a view that was read and is gone."""
+    return DefinitionError(f'view "{name}" was dropped by somebody else meanwhile', code=DROPPED)
+
+
+def overtaken(view: Written) -> ConflictError:
+    """The error for a view of which somebody else said something meanwhile."""
+    return ConflictError(
+        f'view "{view.name}" was altered by somebody else meanwhile',
+        hint="run the command again, which reads it as it is now",
+        code="view-altered",
+    )
 
 
 def refuse_other_format(view: Written) -> None:
@@ -173,7 +255,7 @@ def _properties(view: Written) -> tuple[tuple[str, str], ...]:
     own = {"grebe.definition": view.text, "grebe.lag": view.lag, "grebe.schedule": view.schedule}
     own |= {"grebe.file": view.file, "comment": view.statement.comment}
     kept = {key: value for key, value in own.items() if value}
-    return tuple(sorted({**dict(view.statement.properties), **kept}.items()))
+    return tuple(sorted({**dict(view.properties), **kept}.items()))
 
 
 def record_of(view: Written, compiled: Compiled) -> ViewRecord:
@@ -205,7 +287,7 @@ def record_of(view: Written, compiled: Compiled) -> ViewRecord:
         policy=view.policy,
         lag=view.lag,
         schedule=view.schedule,
-        properties=view.statement.properties,
+        properties=view.properties,
         fingerprint=compiled.properties()["grebe.fingerprint"],
         storage=str(compiled.storage_name),
         compiled=facts.to_json(),

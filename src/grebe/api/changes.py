@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,7 +15,7 @@ from grebe.api.standing import NEVER
 from grebe.api.upkeep import Vacuumed, bound_of, storages_of
 from grebe.api.written import Written, digest_of, name_in, read_text
 from grebe.engine.graph import descendants, levels
-from grebe.errors import DefinitionError, LeaseHeldError
+from grebe.errors import DefinitionError, LeaseHeldError, RegistryError
 from grebe.model import Policy, TableName
 from grebe.registry.records import ViewRecord
 
@@ -115,11 +117,20 @@ def new_view(project: Project, given: Given, *, replaces: bool) -> Written:
         compiled=known.record.compiled if known and known.record else None,
         fingerprint=known.record.fingerprint if known and known.record else None,
     )
-    return Unsaved(name, text, project.settings, record=record, columns=project.columns())
+    made = Unsaved(name, text, project.settings, record=record, columns=project.columns())
+    made.replaces = known.record if known else None
+    return made
 
 
 class Unsaved(Written):
     """A view whose record says more than its text: settings given by the caller."""
+
+    replaces: ViewRecord | None = None
+
+    @property
+    def seen(self) -> ViewRecord | None:
+        """What the registry said: its own record was made of what the caller says."""
+        return self.replaces
 
     @property
     def is_as_recorded(self) -> bool:
@@ -174,6 +185,8 @@ def alter(
     project: Project, view: Written, given: Given, properties: Mapping[str, str]
 ) -> TableName:
     """New settings, and perhaps a new text, in the registry and in the storage table."""
+    from grebe.api.builder import overtaken
+
     if view.file:
         raise _in_file(view)
     record = view.record or ViewRecord(view.key, view.text)
@@ -198,13 +211,28 @@ def alter(
         )
         project.builder.added(project.written(), candidate.parents_among(project.written()))
         project.builder.compile(candidate)
-        new = replace(new, definition=text)
+        merged |= {**dict(candidate.statement.properties), **properties}
+        new = replace(new, definition=text, properties=tuple(sorted(merged.items())))
     elif policy is not record.policy and policy in (Policy.STRICT, Policy.INCREMENTAL):
         _refuse_impossible(view, policy)
+    _refuse_overtaken(project, view)
     # The table first: it may refuse a property, and then nothing has changed.
     _keep_in_storage(project, view, new)
-    project.registry.save_view(new)
+    if not project.registry.change_view(new, view.record):
+        _refuse_overtaken(project, view)
+        raise overtaken(view)
     return view.name
+
+
+def _refuse_overtaken(project: Project, view: Written) -> None:
+    """Nothing, while the registry says of a view what it said when it was read."""
+    from grebe.api.builder import dropped, overtaken
+
+    now = project.registry.view(view.key)
+    if view.record is not None and now is None:
+        raise dropped(view.name)
+    if now is not None and (view.record is None or now.said != view.record.said):
+        raise overtaken(view)
 
 
 def _refuse_impossible(view: Written, policy: Policy) -> None:
@@ -256,7 +284,7 @@ def drop(project: Project, view: Written, *, cascade: bool) -> tuple[TableName, 
         )
     order = [name for level in levels(parents) for name in level]
     gone = [name for name in reversed(order) if name in below or name == view.key]
-    with _leased(project, gone):
+    with leased(project, gone):
         for name in gone:
             _remove(project, views[name])
     return tuple(views[name].name for name in gone)
@@ -272,36 +300,38 @@ def _remove(project: Project, view: Written) -> None:
     tables, name = project.tables, view.name
     if shown_storage(name, tables.shown(name, spark)) is not None:
         tables.unpublish(name, spark)
-    for storage in storages_of(name, tables.stored(name.catalog, spark, name.schema)):
-        tables.remove(storage, spark)
+
+    def remove_storages() -> None:
+        for storage in storages_of(name, tables.stored(name.catalog, spark, name.schema)):
+            tables.remove(storage, spark)
+
+    remove_storages()
     if view.record is not None:
         project.registry.drop_view(view.key)
+        # Whoever compiles the view at the same time may have made a table before the record went.
+        remove_storages()
     project.builder.forget(view.key)
 
 
-class _leased:  # noqa: N801  it is used like a function
-    """The right to write views, while they are removed."""
+@contextmanager
+def leased(project: Project, names: Sequence[str], seconds: float | None = None) -> Iterator[None]:
+    """The right to write views while they are removed, renewed for as long as that takes."""
+    from grebe.engine.lease import SECONDS, Leases, owner_of
 
-    def __init__(self, project: Project, names: Sequence[str]) -> None:
-        self.project = project
-        self.names = names
-
-    def __enter__(self) -> None:
-        from grebe.engine.lease import SECONDS, owner_of
-
-        self.leases = []
-        for name in self.names:
-            lease = self.project.registry.acquire(name, owner_of("drop"), SECONDS)
-            if lease is None:
-                self.__exit__()
-                raise LeaseHeldError(
-                    f'view "{name}" is being refreshed', hint="wait for it to end, then try again"
-                )
-            self.leases.append(lease)
-
-    def __exit__(self, *_: object) -> None:
-        for lease in self.leases:
-            self.project.registry.release(lease)
+    owner = owner_of(f"drop-{uuid.uuid4().hex[:8]}")
+    leases = Leases(project.registry, owner, seconds=seconds or SECONDS)
+    try:
+        taken = leases.acquire(names)
+        if taken:
+            raise LeaseHeldError(
+                f'view "{min(taken)}" is being refreshed',
+                hint="wait for it to end, then try again",
+            )
+        if set(names) - leases.held.keys():
+            raise RegistryError("the registry gives no lease", hint="run the command again")
+        yield
+    finally:
+        leases.close()
 
 
 def vacuum(project: Project, view: Written, retention: str, *, force: bool) -> Vacuumed:
@@ -323,7 +353,7 @@ def vacuum(project: Project, view: Written, retention: str, *, force: bool) -> V
     # Also what the view itself needs holds: where one history is that of all, its own last commit.
     before = until if length or until < wanted else None
     if until != NEVER:
-        with _leased(project, [view.key]):
+        with leased(project, [view.key]):
             project.tables.expire(storage, lambda: project.spark, before)
     return Vacuumed(view.name, until, holding)
 

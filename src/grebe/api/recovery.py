@@ -82,7 +82,7 @@ def _lost_views(project: Project) -> tuple[tuple[str, ...], tuple[str, ...]]:
             if name and name not in known and moment >= newest.get(name, (moment, {}))[0]:
                 newest[name] = (moment, properties)
     for name, (_, found) in sorted(newest.items()):
-        project.registry.save_view(_record(name, found))
+        project.registry.change_view(_record(name, found), None)
     return tuple(sorted(newest)), tuple(problems)
 
 

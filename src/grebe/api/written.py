@@ -117,6 +117,21 @@ class Written:
         return known.schedule if known else self.statement.schedule
 
     @property
+    def seen(self) -> ViewRecord | None:
+        """What the registry said when the view was read."""
+        return self.record
+
+    @property
+    def properties(self) -> tuple[tuple[str, str], ...]:
+        """What is kept with it: of its text and of `alter`, whichever was said last."""
+        text, known = (
+            dict(self.statement.properties),
+            dict(self.record.properties if self.record else ()),
+        )
+        merged = {**text, **known} if self.is_as_recorded else {**known, **text}
+        return tuple(sorted(merged.items()))
+
+    @property
     def tags(self) -> tuple[str, ...]:
         """Words to select it by."""
         return self.facts.tags if self.is_as_compiled and self.facts else self.statement.tags

@@ -118,6 +118,16 @@ class Registry:
         with self.database.writing() as connection:
             views.save(connection, view)
 
+    def view(self, name: str) -> ViewRecord | None:
+        """The record of one view."""
+        with self.database.reading() as connection:
+            return next(iter(views.listed(connection, name)), None)
+
+    def change_view(self, view: ViewRecord, seen: ViewRecord | None) -> bool:
+        """Write a view's record if people still say of it what was seen; False: they do not."""
+        with self.database.writing() as connection:
+            return views.change(connection, view, seen)
+
     def drop_view(self, name: str) -> bool:
         """Forget a view; its runs stay. False when there was none."""
         with self.database.writing() as connection:

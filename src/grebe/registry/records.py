@@ -73,3 +73,8 @@ class ViewRecord:
     compiled: str | None = None
     """JSON of what a no-change refresh needs: sources with used columns, parents, columns."""
     updated_at: datetime | None = None
+
+    @property
+    def said(self) -> tuple[object, ...]:
+        """What people said of the view; all else is found out again from that."""
+        return self.definition, self.policy, self.lag, self.schedule, self.properties

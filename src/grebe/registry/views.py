@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
@@ -15,7 +16,38 @@ from grebe.registry.tables import leases, views
 
 def save(connection: sa.Connection, view: ViewRecord) -> None:
     """The record of a view, in place of an older one."""
-    values = {
+    values = _values(view)
+    # One statement: two programs that save the same view at once must not meet between two.
+    statement = _insert(connection).values(name=view.name, **values)
+    connection.execute(statement.on_conflict_do_update(index_elements=["name"], set_=values))
+
+
+def change(connection: sa.Connection, view: ViewRecord, seen: ViewRecord | None) -> bool:
+    """The record of a view, if what people say of it is still what was seen; None: no such view.
+
+    False: it was changed, dropped or made meanwhile, and nothing was written.
+    """
+    if seen is None:
+        statement = _insert(connection).values(name=view.name, **_values(view))
+        made = statement.on_conflict_do_nothing(index_elements=["name"]).returning(views.c.name)
+        return connection.execute(made).one_or_none() is not None
+    said = (
+        views.c.definition == seen.definition,
+        views.c.policy == seen.policy,
+        views.c.lag.is_not_distinct_from(seen.lag),
+        views.c.schedule.is_not_distinct_from(seen.schedule),
+        views.c.properties == json.dumps(seen.properties),
+    )
+    statement = sa.update(views).where(views.c.name == view.name, *said).values(_values(view))
+    return connection.execute(statement).rowcount == 1
+
+
+def _insert(connection: sa.Connection) -> Any:  # noqa: ANN401  one of two dialects' own types
+    return (postgresql if connection.dialect.name == "postgresql" else sqlite).insert(views)
+
+
+def _values(view: ViewRecord) -> dict[str, Any]:
+    return {
         "definition": view.definition,
         "policy": view.policy,
         "lag": view.lag,
@@ -27,10 +59,6 @@ def save(connection: sa.Connection, view: ViewRecord) -> None:
         "compiled": view.compiled,
         "updated_at": clock(),
     }
-    # One statement: two programs that save the same view at once must not meet between two.
-    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-    statement = dialect.insert(views).values(name=view.name, **values)
-    connection.execute(statement.on_conflict_do_update(index_elements=["name"], set_=values))
 
 
 def drop(connection: sa.Connection, name: str) -> bool:
@@ -39,9 +67,10 @@ def drop(connection: sa.Connection, name: str) -> bool:
     return connection.execute(sa.delete(views).where(views.c.name == name)).rowcount == 1
 
 
-def listed(connection: sa.Connection) -> list[ViewRecord]:
-    """All views, by name."""
-    rows = connection.execute(sa.select(views).order_by(views.c.name))
+def listed(connection: sa.Connection, name: str | None = None) -> list[ViewRecord]:
+    """All views, by name, or the one of a name."""
+    wanted = sa.true() if name is None else views.c.name == name
+    rows = connection.execute(sa.select(views).where(wanted).order_by(views.c.name))
     return [
         ViewRecord(
             name=row.name,
