@@ -46,6 +46,18 @@ class Servers:
             self.server.cleanup()
 
 
+def drop_database(uri: str) -> None:
+    """End everybody's connections to a database, for good."""
+    import psycopg
+    from psycopg.conninfo import conninfo_to_dict
+
+    with psycopg.connect(uri) as known:
+        name = known.info.dbname
+    parts = {**conninfo_to_dict(uri), "dbname": "postgres"}
+    with psycopg.connect(**parts, autocommit=True) as admin:  # type: ignore[arg-type]
+        admin.execute(f'DROP DATABASE "{name}" WITH (FORCE)'.encode())
+
+
 @dataclass(slots=True)
 class Lake:
     """One catalog, and a DuckDB of its own that writes to it."""

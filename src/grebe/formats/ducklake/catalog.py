@@ -193,13 +193,8 @@ class Catalog:
 
     def has(self, name: str) -> bool:
         """Whether the catalog keeps a table of its own under a name."""
-        import duckdb
-
-        try:
-            self.session.rows(f"SELECT 1 FROM {self.session.meta}.{ident(name)} LIMIT 0")
-        except duckdb.CatalogException:
-            return False
-        return True
+        query = f"SELECT 1 FROM {self.session.meta}.{ident(name)} LIMIT 0"
+        return self.session.rows_if_there(query) is not None
 
     def last_trace(self, table: Table) -> int:
         """The newest snapshot that anything that is left of the table began or ended at."""

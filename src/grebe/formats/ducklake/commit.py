@@ -149,7 +149,8 @@ class Committer:
         """
         sent = False
         try:
-            with session(self.address) as lake:
+            with session(self.address) as opened:
+                lake = opened.raw  # whether somebody was in the way, DuckDB's own words say
                 table = Catalog(lake).table(self.name)
                 lake.connection.execute("BEGIN")
                 try:
@@ -171,14 +172,14 @@ class Committer:
             raise
         except Exception as error:
             return self._decide(run, error, sent=sent)
-        landed = self._outcome(run, None)
+        landed = self._outcome(run, None, sent=True)
         if landed is None:
             raise self._unknown(run, None)
         return landed
 
     def _decide(self, run: Run, error: Exception, *, sent: bool) -> Committed:
         """What a failed transaction did, by what the table says."""
-        if (landed := self._outcome(run, error)) is not None:
+        if (landed := self._outcome(run, error, sent=sent)) is not None:
             return landed
         try:
             with session(self.address) as lake:
@@ -192,19 +193,24 @@ class Committer:
             if sent:
                 raise self._unknown(run, error) from broken
             raise self._failed(run, "write", error) from error
-        if sent and (landed := self._outcome(run, error)) is not None:
+        if sent and (landed := self._outcome(run, error, sent=sent)) is not None:
             return landed
         if _is_refusal(error) or sent:
             raise _Busy from error
         raise self._failed(run, "write", error) from error
 
-    def _outcome(self, run: Run, cause: Exception | None) -> Committed | None:
-        """What the run published, None when it did not land."""
+    def _outcome(self, run: Run, cause: Exception | None, *, sent: bool) -> Committed | None:
+        """What the run published, None when it did not land.
+
+        What was not sent cannot have landed: then it is only the reason that is not known.
+        """
         try:
             reach("ducklake.outcome")
             with session(self.address) as lake:
                 return self._landed(lake, run)
         except Exception as error:
+            if not sent:
+                raise self._failed(run, "write", cause or error) from error
             raise self._unknown(run, cause or error) from error
 
     def _landed(self, lake: Session, run: Run) -> Committed | None:
@@ -355,15 +361,15 @@ def fence(lake: Session, name: TableName) -> None:
     cause: Exception | None = None
     for _ in range(TRIES):
         try:
-            lake.rows(fence_statement(lake, name, uuid4().hex))
+            lake.raw.rows(fence_statement(lake, name, uuid4().hex))
         except Exception as error:
             if not _is_refusal(error):
-                raise
+                raise lake.explained(error) from error
             cause = error
         else:
             return
     assert cause is not None
-    raise cause
+    raise lake.explained(cause) from cause
 
 
 def _is_refusal(error: Exception) -> bool:

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -104,10 +104,21 @@ def _option(key: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A connection to the shared DuckDB in which a catalog is attached as ``alias``."""
+    """A connection to the shared DuckDB in which a catalog is attached as ``alias``.
+
+    What DuckDB raises becomes a `SourceError`: a catalog that breaks is a problem of its tables,
+    not of everything that runs. ``raw`` leaves it as it is, for who decides by its text.
+    """
 
     connection: DuckDBPyConnection
     alias: str
+    address: Address
+    is_raw: bool = False
+
+    @property
+    def raw(self) -> Session:
+        """The same connection, whose errors are DuckDB's own."""
+        return replace(self, is_raw=True)
 
     @property
     def meta(self) -> str:
@@ -116,7 +127,18 @@ class Session:
 
     def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """All rows of a statement."""
-        return self.connection.execute(sql, list(parameters)).fetchall()
+        with self._guarded():
+            return self.connection.execute(sql, list(parameters)).fetchall()
+
+    def rows_if_there(self, sql: str) -> list[tuple[Any, ...]] | None:
+        """All rows of a query; None when what it names does not exist."""
+        import duckdb
+
+        with self._guarded():
+            try:
+                return self.connection.execute(sql).fetchall()
+            except duckdb.CatalogException:
+                return None
 
     def row(self, sql: str, parameters: Sequence[object] = ()) -> tuple[Any, ...]:
         """The only row of a statement."""
@@ -125,7 +147,14 @@ class Session:
 
     def arrow(self, sql: str) -> pa.Table:
         """The rows of a query as one Arrow table."""
-        return self.connection.execute(sql).to_arrow_table()
+        with self._guarded():
+            return self.connection.execute(sql).to_arrow_table()
+
+    def columns(self, sql: str) -> dict[str, Any]:
+        """The rows of a query as one NumPy array per column."""
+        with self._guarded():
+            found: dict[str, Any] = self.connection.execute(sql).fetchnumpy()
+            return found
 
     def rollback(self) -> None:
         """End a transaction, whether or not a failed statement has ended it already."""
@@ -135,11 +164,26 @@ class Session:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """A block whose reads all see one state of the catalog."""
-        self.connection.execute("BEGIN")
+        self.rows("BEGIN")
         try:
             yield
         finally:
             self.rollback()
+
+    def explained(self, error: Exception) -> SourceError:
+        """An error of DuckDB's as ours."""
+        return _explained(self.address, error, "used")
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        import duckdb
+
+        try:
+            yield
+        except duckdb.Error as error:
+            if self.is_raw:
+                raise
+            raise self.explained(error) from error
 
 
 @dataclass(slots=True)
@@ -181,7 +225,7 @@ def session(address: Address, *, create: bool = False) -> Iterator[Session]:
     try:
         for setting in _SETTINGS:
             connection.execute(setting)
-        yield Session(connection, attached.alias)
+        yield Session(connection, attached.alias, address)
     finally:
         connection.close()
         with _process.lock:
@@ -254,9 +298,9 @@ def _is_locked(error: Exception) -> bool:
     return "Could not set lock on file" in text or "database is locked" in text
 
 
-def _explained(address: Address, error: Exception) -> SourceError:
+def _explained(address: Address, error: Exception, done: str = "opened") -> SourceError:
     text = str(error).strip().partition("\n")[0]
-    message = f"the DuckLake catalog of {address.label} cannot be opened"
+    message = f"the DuckLake catalog of {address.label} cannot be {done}"
     if _is_locked(error) or "Unique file handle conflict" in text:
         return SourceError(
             message,

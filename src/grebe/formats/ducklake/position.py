@@ -84,13 +84,10 @@ class Cursor:
 
 def read_cursor(lake: Session, name: TableName) -> Cursor | str:
     """The row, or what is wrong with it."""
-    import duckdb
-
     table = ident(lake.alias, name.schema, cursor_name(name.name))
     listed = ", ".join(ident(column) for column in COLUMNS)
-    try:
-        found = lake.rows(f"SELECT {listed}, {_WRITTEN_AT} FROM {table}")
-    except duckdb.CatalogException:
+    found = lake.rows_if_there(f"SELECT {listed}, {_WRITTEN_AT} FROM {table}")
+    if found is None:
         return "the table of its frontier is missing"
     if len(found) != 1:
         return f"its frontier has {len(found)} rows instead of one"

@@ -156,9 +156,9 @@ def deleted_positions(
     listed = {file.deletes.path: file.id for file in files if file.deletes}
     for start in range(0, len(listed), 500):
         paths = list(listed)[start : start + 500]
-        rows = session.connection.execute(
+        rows = session.columns(
             f"SELECT filename, pos FROM read_parquet([{names(paths)}], filename = true)"
-        ).fetchnumpy()
+        )
         for path in paths:
             positions = rows["pos"][rows["filename"] == path]
             found[listed[path]] = BitMap64(positions.tolist())

@@ -90,11 +90,12 @@ class DuckLakeStorage:
             f"COMMENT ON TABLE {table} IS {literal(kept)}",
             *cursor_statements(lake, self.name),
         ]
-        lake.connection.execute("BEGIN")
+        raw = lake.raw
+        lake.rows("BEGIN")
         try:
             for statement in statements:
-                lake.rows(statement)
-            lake.connection.execute("COMMIT")
+                raw.rows(statement)
+            raw.rows("COMMIT")
         except Exception as error:
             lake.rollback()
             if not self._exists(lake):
