@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -209,6 +210,23 @@ def test_folders_with_odd_names(spark: SparkSession, opened: Lakes, tmp_path: Pa
     source = table.source()
     for version, rows in table.seen.items():
         assert bag(source.read_at(version, [1, 2]).toArrow()) == rows
+
+
+@pytest.mark.parametrize("folder", ["odd//./data", "near"])
+def test_folders_that_are_spelled_in_more_than_one_way(
+    spark: SparkSession, opened: Lakes, tmp_path: Path, folder: str
+) -> None:
+    """Spark spells paths in its own way, and rows are told deleted by their file's path."""
+    lake = opened()
+    spelled = os.path.relpath(tmp_path / folder) if folder == "near" else f"{tmp_path}/{folder}"
+    lake.address = replace(lake.address, data_path=spelled)
+    table = Table(spark, lake)
+    table.step(
+        "CREATE TABLE lake.t (id BIGINT, g VARCHAR)", f"INSERT INTO lake.t {MANY.format(0, 20)}"
+    )
+    version = table.step("DELETE FROM lake.t WHERE id BETWEEN 3 AND 15")
+    assert table.natively(version)
+    assert bag(table.source().read_at(version, [1, 2]).toArrow()) == table.seen[version]
 
 
 def test_a_pinned_read_without_columns_counts(table: Table) -> None:

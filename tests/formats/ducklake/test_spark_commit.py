@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,7 +11,7 @@ import pytest
 from formats.commit.lake import frontier
 from formats.ducklake.lakes import Lake
 from formats.ducklake.views import View
-from grebe.errors import StepFailedError
+from grebe.errors import SourceError, StepFailedError
 from grebe.formats.base import ACTION, Append, Merge, Overwrite, Rows
 from grebe.formats.ducklake.source import DuckLakeSource
 from grebe.model import Column
@@ -91,3 +93,17 @@ def test_odd_names_and_types_survive(spark: SparkSession, lake: Lake) -> None:
     )
     view.storage.commit([delete], frontier("r2"), view.storage.position())
     assert view.sql("SELECT count(*) FROM {t}") == [(0,)]
+
+
+def test_nothing_plain_is_written_into_an_encrypted_lake(
+    spark: SparkSession, opened: Callable[..., Lake]
+) -> None:
+    lake = opened("duckdb", ", ENCRYPTED")
+    lake.run("CREATE TABLE lake.t (id INTEGER)")
+    view = View(lake, spark).create()
+    query = Append(Rows(sql="SELECT 1L AS k, 'a' AS v, 1L AS n"))
+    with pytest.raises(SourceError) as caught:
+        view.storage.commit([query], frontier("r1"), view.storage.position())
+    assert caught.value.code == "catalog-encrypted"
+    assert list(Path(lake.address.data_path or "").rglob("*.parquet")) == []
+    assert view.storage.position().frontier is None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from grebe.compiler.program.text import ident, literal
-from grebe.errors import UnknownTableError
+from grebe.errors import SourceError, UnknownTableError
 from grebe.formats.ducklake.connections import Session
 from grebe.formats.ducklake.schema import Field, fields_of
 from grebe.model import TableName
@@ -221,6 +221,25 @@ class Catalog:
     def _number(self, sql: str) -> int | None:
         found: int | None = self.session.row(sql)[0]
         return found
+
+
+def refuse_plain(session: Session, what: str) -> None:
+    """Nothing where files may be plain.
+
+    Raises:
+        SourceError: the catalog is encrypted, so rows must not lie beside its files as they are.
+    """
+    found = session.rows(
+        f"SELECT 1 FROM {session.meta}.ducklake_metadata"
+        " WHERE key = 'encrypted' AND lower(value) = 'true'"
+    )
+    if found:
+        raise SourceError(
+            f"{what} is in an encrypted DuckLake, into which Spark cannot write",
+            detail="its files would not be encrypted",
+            hint="keep the view in a catalog that is not encrypted",
+            code="catalog-encrypted",
+        )
 
 
 def kinds_of(changes: str | None, table_id: int | None) -> frozenset[str]:

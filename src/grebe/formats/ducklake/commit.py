@@ -23,7 +23,7 @@ from grebe.errors import (
     UnknownOutcomeError,
 )
 from grebe.formats.base import Committed, Write
-from grebe.formats.ducklake.catalog import Catalog, Table
+from grebe.formats.ducklake.catalog import Catalog, Table, refuse_plain
 from grebe.formats.ducklake.connections import Address, Session, session
 from grebe.formats.ducklake.position import (
     AUTHOR,
@@ -110,6 +110,8 @@ class Committer:
                 return self._finish(run, landed)
             self._refuse_moved(lake, run)
             fields = Catalog(lake).columns(table, Catalog(lake).newest().id)
+            if any(write.rows.arrow is None for write in run.writes):
+                refuse_plain(lake, f'table "{self.name}"')
         reach("ducklake.planned")
         try:
             staged = stage(self.spark, table, fields, run.writes, run.id)

@@ -13,7 +13,7 @@ from grebe.compiler.program.text import ident, literal
 from grebe.errors import ConfigError, SourceError, UnknownTableError
 from grebe.formats.base import STAGED, Place, Select, Session, Source, Storage
 from grebe.formats.ducklake import connections
-from grebe.formats.ducklake.catalog import Catalog
+from grebe.formats.ducklake.catalog import Catalog, refuse_plain
 from grebe.formats.ducklake.connections import Address
 from grebe.formats.ducklake.expiry import expire, storages
 from grebe.formats.ducklake.moments import version_at
@@ -111,6 +111,8 @@ class DuckLakeTables:
     def stage(self, name: TableName, rows: DataFrame) -> str:
         """Parquet files in the catalog's own folder, which every executor can read."""
         folder = self._folder(name)
+        with connections.session(address_of(self.place)) as lake:
+            refuse_plain(lake, f'table "{name}"')
         rows.write.mode("error").parquet(folder)
         return f"parquet.{quoted(folder)}"
 

@@ -6,10 +6,12 @@ No `_jvm`, no RDD: everything here also runs over Spark Connect.
 from __future__ import annotations
 
 import atexit
+import os
+import re
 import shutil
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +21,7 @@ from pyroaring import BitMap64
 from grebe.compiler.program.text import literal
 from grebe.errors import SourceError
 from grebe.formats.base import WEIGHT
-from grebe.formats.ducklake.catalog import Table
+from grebe.formats.ducklake.catalog import Table, refuse_plain
 from grebe.formats.ducklake.connections import Session
 from grebe.formats.ducklake.duck_rows import rows_query
 from grebe.formats.ducklake.schema import Field, selected, spark_text
@@ -75,9 +77,16 @@ def read_weighted(
         deleted = deleted_positions(session, table, side.state, reading.native)
         for file in reading.native:
             weights = groups.setdefault(file.mapping, Weights())
-            weights.copy(file, side.sign, deleted.get(file.id, NONE))
+            known = replace(file, path=as_spark_spells(file.path))
+            weights.copy(known, side.sign, deleted.get(file.id, NONE))
     frames = [
-        _native(spark, weights, sides[0].fields, names, mappings.get(mapping or -1))
+        _native(
+            spark,
+            weights,
+            sides[0].fields,
+            names,
+            None if mapping is None else mappings.get(mapping),
+        )
         for mapping, weights in groups.items()
         if weights.touched()
     ]
@@ -85,6 +94,20 @@ def read_weighted(
     if not frames:
         return _empty(spark, sides[0].fields, names)
     return reduce(lambda left, right: left.unionAll(right), frames)
+
+
+def as_spark_spells(path: str) -> str:
+    """A path of the catalog as Spark gives it back: rows are found again by their file's path.
+
+    >>> as_spark_spells("/lake//data/./t/x.parquet"), as_spark_spells("s3://lake//t/x.parquet")
+    ('/lake/data/t/x.parquet', 's3://lake/t/x.parquet')
+    """
+    local = local_path(path)
+    if local is not None:
+        # Links stay what they are called: Spark does not follow them in a path.
+        return "/" + os.path.normpath(Path.cwd() / local).lstrip("/")
+    scheme, _, rest = path.partition("://")
+    return f"{scheme}://{re.sub('/+', '/', rest)}"
 
 
 def _native(
@@ -131,8 +154,10 @@ def _native(
             [(normal(entry.file.path), entry.base) for entry in touched],
             "__path string, __base bigint",
         )
-        rows = rows.join(sf.broadcast(listed), "__path")
-        weight = sf.col("__base")
+        rows = rows.join(sf.broadcast(listed), "__path", "left")
+        # A file that is read and not listed is one whose path is spelled in two ways.
+        lost = sf.raise_error(sf.concat(sf.lit("file without a weight: "), sf.col("__path")))
+        weight = sf.coalesce(sf.col("__base"), lost.cast("bigint"))
         if marks.num_rows:
             rows = rows.join(spark.createDataFrame(marks), ["__path", "__pos"], "left")
             weight = weight + sf.coalesce(sf.col("__mark"), sf.lit(0))
@@ -194,6 +219,7 @@ def _staged(
     spark: SparkSession, session: Session, table: Table, query: str, types: Mapping[str, str]
 ) -> DataFrame:
     """The rows of a query as Parquet files beside the table's own, gone at the process's end."""
+    refuse_plain(session, f'table "{table.schema}.{table.name}"')
     root = local_path(table.folder)
     if root is None:
         raise SourceError(
