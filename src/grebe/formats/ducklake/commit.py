@@ -211,6 +211,8 @@ class Committer:
             with session(self.address) as lake:
                 return self._landed(lake, run)
         except Exception as error:
+            if not sent and cause is not None and _is_refusal(cause):
+                raise _Busy from cause
             if not sent:
                 raise self._failed(run, "write", cause or error) from error
             raise self._unknown(run, cause or error) from error
