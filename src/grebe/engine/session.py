@@ -86,6 +86,8 @@ def launch_conf(settings: Settings) -> dict[str, str]:
         "spark.pyspark.python": os.environ["PYSPARK_PYTHON"],
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        # Spark keeps 100 otherwise: a few views with their refreshes, compiled anew every time.
+        "spark.sql.codegen.cache.maxEntries": "1000",
         "spark.driver.extraJavaOptions": _log_options(settings.spark.log_level),
     }
     if settings.spark.master.startswith("local"):
