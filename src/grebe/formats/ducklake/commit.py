@@ -8,7 +8,6 @@ never guessed from its error: the row is read again, and that decides.
 from __future__ import annotations
 
 import logging
-import random
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +23,14 @@ from grebe.errors import (
 )
 from grebe.formats.base import Committed, Write
 from grebe.formats.ducklake.catalog import Catalog, Table, refuse_plain
-from grebe.formats.ducklake.connections import Address, Session, session
+from grebe.formats.ducklake.connections import (
+    TRIES,
+    Address,
+    Session,
+    is_refusal,
+    pause,
+    session,
+)
 from grebe.formats.ducklake.position import (
     AUTHOR,
     Cursor,
@@ -69,9 +75,6 @@ _KINDS = {
     "flushed_inlined": "inline_flush",
 }
 """What DuckLake's list of snapshots calls the changes that its catalog calls otherwise."""
-_REFUSALS = ("conflict", "database is locked", "duplicate key", "constraint", "primary key")
-
-TRIES = 10
 PATIENCE_SECONDS = 60
 
 log = logging.getLogger(__name__)
@@ -130,7 +133,7 @@ class Committer:
             if number:
                 if time.monotonic() - begun > PATIENCE_SECONDS:
                     break
-                time.sleep(random.uniform(0, min(0.3, 0.02 * 2**number)))
+                pause(number)
             try:
                 return self._finish(run, self._attempt(run, fields, staged))
             except _Busy as busy:
@@ -186,7 +189,7 @@ class Committer:
         try:
             with session(self.address) as lake:
                 self._refuse_moved(lake, run)
-                if sent and not _is_refusal(error):
+                if sent and not is_refusal(error):
                     # The request may still be under way: behind a moved fence it cannot land.
                     fence(lake, self.name)
         except ConflictError:
@@ -197,7 +200,7 @@ class Committer:
             raise self._failed(run, "write", error) from error
         if sent and (landed := self._outcome(run, error, sent=sent)) is not None:
             return landed
-        if _is_refusal(error) or sent:
+        if is_refusal(error) or sent:
             raise _Busy from error
         raise self._failed(run, "write", error) from error
 
@@ -211,7 +214,7 @@ class Committer:
             with session(self.address) as lake:
                 return self._landed(lake, run)
         except Exception as error:
-            if not sent and cause is not None and _is_refusal(cause):
+            if not sent and cause is not None and is_refusal(cause):
                 raise _Busy from cause
             if not sent:
                 raise self._failed(run, "write", cause or error) from error
@@ -362,24 +365,7 @@ class Committer:
 
 def fence(lake: Session, name: TableName) -> None:
     """Touch the frontier's row: a transaction that is still under way can no longer commit."""
-    cause: Exception | None = None
-    for _ in range(TRIES):
-        try:
-            lake.raw.rows(fence_statement(lake, name, uuid4().hex))
-        except Exception as error:
-            if not _is_refusal(error):
-                raise lake.explained(error) from error
-            cause = error
-        else:
-            return
-    assert cause is not None
-    raise lake.explained(cause) from cause
-
-
-def _is_refusal(error: Exception) -> bool:
-    """Whether an error says that nothing happened because of somebody else's commit."""
-    text = str(error).lower()
-    return any(word in text for word in _REFUSALS)
+    lake.insist(fence_statement(lake, name, uuid4().hex))
 
 
 def _first_line(error: BaseException | None) -> str:

@@ -8,6 +8,7 @@ drop the locks of the first.
 
 from __future__ import annotations
 
+import random
 import re
 import threading
 import time
@@ -102,6 +103,22 @@ def _option(key: str) -> str:
     return key.upper()
 
 
+TRIES = 40
+"""With the pauses between them some ten seconds: SQLite lets one of many in at a time."""
+_REFUSALS = ("conflict", "database is locked", "duplicate key", "constraint", "primary key")
+
+
+def is_refusal(error: Exception) -> bool:
+    """Whether an error says that nothing happened because of somebody else's commit."""
+    text = str(error).lower()
+    return any(word in text for word in _REFUSALS)
+
+
+def pause(number: int) -> None:
+    """Let others go first, longer with every try: two in each other's way must not stay in step."""
+    time.sleep(random.uniform(0, min(0.3, 0.02 * 2**number)))
+
+
 @dataclass(frozen=True, slots=True)
 class Session:
     """A connection to the shared DuckDB in which a catalog is attached as ``alias``.
@@ -155,6 +172,36 @@ class Session:
         with self._guarded():
             found: dict[str, Any] = self.connection.execute(sql).fetchnumpy()
             return found
+
+    def insist(self, *statements: str) -> None:
+        """Run statements as one step, again and again while others are in the way.
+
+        For what may be said twice, as a step whose answer is lost is said again.
+        """
+        import duckdb
+
+        for number in range(TRIES):
+            if number:
+                pause(number)
+            try:
+                self._at_once(statements)
+            except duckdb.Error as error:
+                if not is_refusal(error) or number + 1 == TRIES:
+                    raise self.explained(error) from error
+            else:
+                return
+
+    def _at_once(self, statements: Sequence[str]) -> None:
+        if len(statements) == 1:
+            self.connection.execute(statements[0])
+            return
+        self.connection.execute("BEGIN")
+        try:
+            for statement in (*statements, "COMMIT"):
+                self.connection.execute(statement)
+        except BaseException:
+            self.rollback()
+            raise
 
     def rollback(self) -> None:
         """End a transaction, whether or not a failed statement has ended it already."""

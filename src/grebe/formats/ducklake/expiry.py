@@ -46,12 +46,12 @@ def expire(lake: Session, before: datetime | None) -> None:
     gone = [str(number) for number, changes in rows if only_own(changes, tables, public)]
     own = literal(lake.alias)
     if gone:
-        lake.rows(f"CALL ducklake_expire_snapshots({own}, versions => [{', '.join(gone)}])")
+        lake.insist(f"CALL ducklake_expire_snapshots({own}, versions => [{', '.join(gone)}])")
     if before is None:
-        lake.rows(f"CALL ducklake_cleanup_old_files({own}, cleanup_all => true)")
+        lake.insist(f"CALL ducklake_cleanup_old_files({own}, cleanup_all => true)")
     else:
         stamp = literal(before.isoformat())
-        lake.rows(
+        lake.insist(
             f"CALL ducklake_cleanup_old_files({own}, older_than => CAST({stamp} AS TIMESTAMPTZ))"
         )
 

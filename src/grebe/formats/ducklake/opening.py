@@ -76,7 +76,7 @@ class DuckLakeTables:
         with connections.session(address_of(self.place), create=True) as lake:
             body = select("duckdb").replace(ident(CATALOG), ident(lake.alias))
             view = ident(lake.alias, name.schema, name.name)
-            lake.rows(f"CREATE OR REPLACE VIEW {view} AS {body}")
+            lake.insist(f"CREATE OR REPLACE VIEW {view} AS {body}")
 
     def shown(self, name: TableName, spark: Session) -> str | None:
         """The text of the catalog's view."""
@@ -170,19 +170,15 @@ class DuckLakeTables:
     def remove(self, name: TableName, spark: Session) -> None:
         """Drop the table and its frontier's in one step; files go with the snapshots."""
         with connections.session(address_of(self.place)) as lake:
-            lake.rows("BEGIN")
-            try:
-                for own in (cursor_name(name.name), name.name):
-                    lake.rows(f"DROP TABLE IF EXISTS {ident(lake.alias, name.schema, own)}")
-                lake.rows("COMMIT")
-            except BaseException:
-                lake.rollback()
-                raise
+            both = (
+                ident(lake.alias, name.schema, own) for own in (cursor_name(name.name), name.name)
+            )
+            lake.insist(*(f"DROP TABLE IF EXISTS {table}" for table in both))
 
     def unpublish(self, name: TableName, spark: Session) -> None:
         """Drop the catalog's view."""
         with connections.session(address_of(self.place)) as lake:
-            lake.rows(f"DROP VIEW IF EXISTS {ident(lake.alias, name.schema, name.name)}")
+            lake.insist(f"DROP VIEW IF EXISTS {ident(lake.alias, name.schema, name.name)}")
 
     def _folder(self, name: TableName) -> str:
         with connections.session(address_of(self.place)) as lake:

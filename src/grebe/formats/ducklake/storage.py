@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sqlglot import ParseError, exp
 
 from grebe.compiler.program.text import ident, literal
-from grebe.errors import ConflictError, StepFailedError, UnknownTableError
+from grebe.errors import ConflictError, SourceError, StepFailedError, UnknownTableError
 from grebe.formats.base import Committed, Orphan, Write
 from grebe.formats.ducklake.catalog import Catalog
 from grebe.formats.ducklake.commit import Committer, fence
@@ -90,14 +90,9 @@ class DuckLakeStorage:
             f"COMMENT ON TABLE {table} IS {literal(kept)}",
             *cursor_statements(lake, self.name),
         ]
-        raw = lake.raw
-        lake.rows("BEGIN")
         try:
-            for statement in statements:
-                raw.rows(statement)
-            raw.rows("COMMIT")
-        except Exception as error:
-            lake.rollback()
+            lake.insist(*statements)
+        except SourceError as error:
             if not self._exists(lake):
                 if partitions:
                     raise refused_partitions(partitions, error) from error
@@ -127,7 +122,7 @@ class DuckLakeStorage:
         kept = json.dumps({**self.properties(), **properties}, sort_keys=True)
         with session(self.address) as lake:
             table = ident(lake.alias, self.name.schema, self.name.name)
-            lake.rows(f"COMMENT ON TABLE {table} IS {literal(kept)}")
+            lake.insist(f"COMMENT ON TABLE {table} IS {literal(kept)}")
 
     def position(self) -> Position:
         """The last published frontier and the version it was read at."""
