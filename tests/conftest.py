@@ -50,6 +50,7 @@ def project(
     folder = tmp_path_factory.mktemp("project")
     is_long = any(item.get_closest_marker(name) for item in request.session.items for name in LONG)
     conf = event_log_conf(event_log) | ({} if is_long else INTERPRETED)
+    conf["spark.driver.memory"] = "2g"  # one Spark for hundreds of tests collects garbage otherwise
     lines = [f'"{key}" = "{value}"' for key, value in conf.items()]
     (folder / "grebe.toml").write_text("\n".join(["[spark.conf]", *lines, ""]))
     return load(folder)

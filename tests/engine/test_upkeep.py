@@ -58,7 +58,7 @@ def test_small_files_are_compacted_between_refreshes(
     engine.define("sums", "SELECT g, COUNT(*) AS n FROM keep.rows GROUP BY g", Policy.INCREMENTAL)
     engine.refresh()
     most = 0
-    for step in range(4):
+    for step in range(3):
         # More rows at once than DuckLake keeps in its catalog.
         spark.sql(
             f"INSERT INTO {table} SELECT id, 'g{step}' FROM range({step * 100 + 100}, {step * 100 + 150})"
