@@ -84,16 +84,26 @@ class Arena:
                 **self._command(kind, seed, number),
             )
         waiting = [self.barrier.arrive(), self.barrier.arrive()]
-        if together:
-            self.barrier.release(*waiting)
-            return [writer.answer() for writer in self.writers]
         chance.shuffle(waiting)
-        self.barrier.release(waiting[0])
-        first = readable_writer(self.writers)
+        self.barrier.release(*(waiting if together else waiting[:1]))
+        first = self._next({0, 1})
         answers = {first: self.writers[first].answer()}
-        self.barrier.release(waiting[1])
-        answers[1 - first] = self.writers[1 - first].answer()
+        if not together:
+            self.barrier.release(waiting[1])
+        second = self._next({1 - first})
+        answers[second] = self.writers[second].answer()
         return [answers[0], answers[1]]
+
+    def _next(self, numbers: set[int]) -> int:
+        """The writer that answers next; one that has to try again comes by once more, and may go."""
+        streams = {number: self.writers[number].process.stdout for number in numbers}
+        while True:
+            ready = readable([*streams.values(), self.barrier.listener], 120)
+            assert ready, "nobody answers"
+            for number, stream in streams.items():
+                if stream in ready:
+                    return number
+            self.barrier.release(self.barrier.arrive())
 
     def _command(self, kind: str, seed: int, number: int) -> dict[str, Any]:
         mine = [seed * 2 + number + 1, f"w{number}", seed]
@@ -127,9 +137,3 @@ class Arena:
         assert (found.version, found.foreign) == (answers[winner]["version"], ())
         assert self.table.rows() == sorted(self.rows, key=lambda row: str(row[0]))
         assert self.table.left_behind() == set()
-
-
-def readable_writer(writers: tuple[Client, Client]) -> int:
-    """The number of the writer that has answered."""
-    [stream] = readable([writer.process.stdout for writer in writers], 120)
-    return 0 if stream is writers[0].process.stdout else 1

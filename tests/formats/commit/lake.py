@@ -214,16 +214,16 @@ class Barrier:
     def __init__(self, path: Path) -> None:
         self._path = path
         path.unlink(missing_ok=True)
-        self._listener = socket.socket(socket.AF_UNIX)
-        self._listener.bind(str(path))
-        self._listener.listen()
-        self._listener.settimeout(120)
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(str(path))
+        self.listener.listen()
+        self.listener.settimeout(120)
 
     def __enter__(self) -> Barrier:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._listener.close()
+        self.listener.close()
         self._path.unlink(missing_ok=True)
 
     def at(self, *places: str) -> str:
@@ -232,7 +232,7 @@ class Barrier:
 
     def arrive(self) -> socket.socket:
         """The next one that reached its place and said so."""
-        connection, _ = self._listener.accept()
+        connection, _ = self.listener.accept()
         connection.recv(256)
         return connection
 
