@@ -414,13 +414,11 @@ def test_partitions_that_cannot_be_leave_nothing(site: Site) -> None:
 
 
 @pytest.mark.parametrize("kind", ["lake"])
-def test_other_partitions_are_another_table_and_what_is_unused_is_told(site: Site) -> None:
+def test_other_partitions_are_another_table(site: Site) -> None:
     project = site.project
     query = SUMS.format(s=site.schema)
     create = "CREATE OR REPLACE MATERIALIZED VIEW sums {clause} AS " + query
-    project.create_view(None, create.format(clause="CLUSTER BY (k)"))
-    assert "CLUSTER BY (k) is kept" in project.explain("sums").text()
-    assert project.explain("sums").to_dict()["unused"]
+    project.create_view(None, create.format(clause=""))
     (plain,) = site.storages()
     project.create_view(None, create.format(clause="PARTITIONED BY ( K )"), build=False)
     assert project.view("sums").status().state is State.INVALID
@@ -432,3 +430,31 @@ def test_other_partitions_are_another_table_and_what_is_unused_is_told(site: Sit
         project.create_view(None, create.format(clause="USING delta"))
     assert caught.value.code == "other-format"
     assert "folders" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("kind", ["lake", "folders", "duck"])
+def test_rows_are_stored_in_the_order_of_cluster_by(site: Site) -> None:
+    project = site.project
+    site.sql("INSERT INTO lake.{s}.t SELECT id, concat('g', id), (id * 37) % 101 FROM range(100)")
+    create = "CREATE OR REPLACE MATERIALIZED VIEW sums {clause} AS " + SUMS.format(s=site.schema)
+
+    def keys() -> list[str]:
+        return [row["k"] for row in project.view("sums").read().collect()]
+
+    project.create_view(None, create.format(clause=""))
+    assert len(keys()) == 102
+    assert keys() != sorted(keys())
+    (storage,) = site.storages()
+    # The order is a wish for the files, not a part of what is stored.
+    project.create_view(None, create.format(clause="CLUSTER BY (K)"))
+    assert site.storages() == [storage]
+    assert "sorted by K" in project.explain("sums").text()
+    site.moved("sums")
+    project.view("sums").refresh(policy=Policy.FULL)
+    assert keys() == sorted(keys())
+    project.view("sums").verify()
+    for clause in ("CLUSTER BY (nothing)", "CLUSTER BY (upper(k))"):
+        with pytest.raises(DefinitionError) as caught:
+            project.create_view(None, create.format(clause=clause))
+        assert caught.value.code == "bad-cluster"
+        assert caught.value.hint

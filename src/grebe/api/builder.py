@@ -239,6 +239,7 @@ def definition_of(view: Written) -> Definition:
         settings=known,
         properties=_properties(view),
         partitioned_by=statement.partitioned_by,
+        clustered_by=statement.clustered_by,
     )
 
 

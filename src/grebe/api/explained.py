@@ -58,13 +58,8 @@ class Explained:
             **self.document,
             "sources": ready,
             "partitioned_by": list(self.partitioned_by),
-            "unused": [self._unused] if self.clustered_by else [],
+            "clustered_by": list(self.clustered_by),
         }
-
-    @property
-    def _unused(self) -> str:
-        items = ", ".join(self.clustered_by)
-        return f"CLUSTER BY ({items}) is kept with the definition; files are not sorted by it"
 
     def text(self, *, sql: bool = False) -> str:
         """The explanation for a person; with the SQL of every step if asked for."""
@@ -76,7 +71,7 @@ class Explained:
         if self.partitioned_by:
             lines.append(f"  files:   partitioned by {', '.join(self.partitioned_by)}")
         if self.clustered_by:
-            lines.append(f"  unused:  {self._unused}")
+            lines.append(f"  rows:    sorted by {', '.join(self.clustered_by)} in full refreshes")
         if not self.incremental and self.policy is Policy.AUTO:
             lines.append("  so:      every refresh recomputes it, and says this reason")
         lines.append("sources")

@@ -1,4 +1,4 @@
-"""PARTITIONED BY: what its items mean, and which stored column each of them is about."""
+"""PARTITIONED BY and CLUSTER BY: what their items mean, and which stored column each is about."""
 
 from __future__ import annotations
 
@@ -88,27 +88,54 @@ def stored_partitions(items: Sequence[str], plan: RefreshPlan) -> tuple[Partitio
     Raises:
         DefinitionError: no such column, or one that is computed when the view is read.
     """
-    return tuple(_stored(part, plan) for part in read_partitions(items))
+    return tuple(
+        Partition(_stored(part.column, plan, "partitioned"), part.transform, part.width)
+        for part in read_partitions(items)
+    )
 
 
-def _stored(part: Partition, plan: RefreshPlan) -> Partition:
+def stored_order(items: Sequence[str], plan: RefreshPlan) -> tuple[str, ...]:
+    """The columns of the storage table that a statement wants its rows sorted by.
+
+    Raises:
+        DefinitionError: an item is no column, or one that is computed when the view is read.
+    """
+    return tuple(_stored(_column(item), plan, "clustered") for item in items)
+
+
+def _column(item: str) -> str:
+    try:
+        tokens = sqlglot.tokenize(item, read="spark")
+    except TokenError:
+        tokens = []
+    if len(tokens) == 1 and _is_name(tokens[0]):
+        return tokens[0].text
+    raise DefinitionError(
+        f'a view cannot be clustered by "{item}"',
+        hint="CLUSTER BY takes columns of the view",
+        code="bad-cluster",
+    )
+
+
+def _stored(name: str, plan: RefreshPlan, how: str) -> str:
+    code = "bad-partition" if how == "partitioned" else "bad-cluster"
     named = {public.lower(): own for own, public in plan.outputs}
     named |= {public: own for own, public in plan.outputs}
-    own = named.get(part.column) or named.get(part.column.lower())
+    own = named.get(name) or named.get(name.lower())
     if own is None:
         raise DefinitionError(
-            f'the view has no column "{part.column}" to be partitioned by',
+            f'the view has no column "{name}" to be {how} by',
             hint=f"columns: {', '.join(public for _, public in plan.outputs)}",
-            code="bad-partition",
+            code=code,
         )
     column = _below(plan.public, own)
     if column is None:
         raise DefinitionError(
-            f'column "{part.column}" is computed when the view is read, so no file can be placed by it',
-            hint="partition by a column that is stored as it is, e.g. one of the GROUP BY",
-            code="bad-partition",
+            f'column "{name}" is computed when the view is read, so no file can be placed by it',
+            hint="name a column that is stored as it is, e.g. one of the GROUP BY",
+            code=code,
         )
-    return Partition(column, part.transform, part.width)
+    return column
 
 
 def _below(node: Node, name: str) -> str | None:

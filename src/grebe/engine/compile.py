@@ -13,7 +13,7 @@ from grebe.compiler.expand import expanded
 from grebe.compiler.lower import Lowered, Relation, lower
 from grebe.compiler.nodes import Node, Scan, Verbatim, walk
 from grebe.compiler.parse import parse
-from grebe.compiler.partitions import stored_partitions
+from grebe.compiler.partitions import stored_order, stored_partitions
 from grebe.compiler.strategy import make_plan
 from grebe.compiler.types import Types, scan_types, wanted
 from grebe.engine.choice import Pinned
@@ -150,7 +150,8 @@ def _compiled(
     kinds = zip(plan.shape.columns, analysis.columns(plan.build), strict=True)
     stored = Schema("0", tuple(Column(i, name, kind) for i, (name, kind) in enumerate(kinds, 1)))
     partitions = stored_partitions(definition.partitioned_by, plan)
-    return View(definition, plan, columns, stored, sources, parents, partitions)
+    clustered = stored_order(definition.clustered_by, plan)
+    return View(definition, plan, columns, stored, sources, parents, partitions, clustered)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 from grebe.compiler import plan as steps
 from grebe.compiler.emit import Leaf, emit
+from grebe.compiler.narrow import narrowed
 from grebe.compiler.nodes import At, Named, Node, Scan, Stored, Verbatim
+from grebe.compiler.scalar import Scalar, build, column
 from grebe.engine import tiny
 from grebe.engine.deltas import Side, Stage
-from grebe.engine.writing import expected, merge_of
+from grebe.engine.writing import expected, merge_of, pruning
 from grebe.errors import CheckFailedError, GrebeError, InternalError, StepFailedError
 from grebe.formats import base
 from grebe.formats.base import Rows, VersionStats
@@ -42,11 +44,15 @@ class Execution:
     held: Callable[[], pa.Table | None]
     """The view's own rows on the driver, where they can be read there."""
     stage: Stage
+    order: tuple[str, ...] = ()
+    """The columns by which rows are sorted that are written anew."""
     on_driver: bool = True
     """Whether the results of steps are small enough to be held by the driver."""
     changed: int | None = None
     """Stored rows that change, where the write itself does not say it: all are written anew."""
     views: dict[str, str] = field(default_factory=dict)
+    kept: dict[str, pa.Table] = field(default_factory=dict)
+    """The results of steps that are on the driver."""
 
     def sql(self, node: Node) -> str:
         """The text of a relation in this session."""
@@ -78,22 +84,28 @@ class Execution:
     def _step(self, step: steps.Step) -> list[base.Write]:
         match step:
             case steps.Compute():
-                self._keep(step.name, self.spark.sql(self.sql(step.node)))
+                node = narrowed(step.node, self._range)
+                self._keep(step.name, self.spark.sql(self.sql(node)))
             case steps.Check():
                 self._check(step)
             case steps.Overwrite():
-                return [base.Overwrite(Rows(sql=self.sql(step.node)))]
+                return [base.Overwrite(Rows(sql=self._sorted(self.sql(step.node))))]
             case steps.Append():
                 return [base.Append(self._rows(step))]
             case steps.Merge():
                 return [self._merge(step)]
         return []
 
+    def _sorted(self, sql: str) -> str:
+        names = ", ".join(quoted(name) for name in self.order)
+        return f"SELECT * FROM ({sql}) ORDER BY {names}" if names else sql
+
     def close(self) -> None:
         """Forget the temporary views: the session is used again."""
         for name in self.views.values():
             self.spark.catalog.dropTempView(name)
         self.views.clear()
+        self.kept.clear()
 
     def name_of(self, leaf: Leaf) -> str:
         """The temporary view behind a leaf, made when it is first needed."""
@@ -142,9 +154,19 @@ class Execution:
         """Small results come to the driver and go back as local rows; large ones are staged."""
         arrow = self._collected(frame)
         if arrow is not None:
+            self.kept[name] = arrow
             self._show(f"step {name}", self.spark.createDataFrame(arrow, schema=frame.schema))
         else:
             self._show(f"step {name}", self.spark.sql(f"SELECT * FROM {self.stage(frame)}"))
+
+    def _range(self, step: str, key: str, stored: str) -> Scalar | None:
+        """Where a stored column lies that equals a column of a step, if that skips files."""
+        if step not in self.kept:
+            return None
+        ends = pruning(self.kept[step][key], self.target().bounds.get(stored, ()))
+        if ends is None:
+            return None
+        return build(":c BETWEEN :low AND :high", c=column(stored), low=ends[0], high=ends[1])
 
     def _collected(self, frame: DataFrame) -> pa.Table | None:
         """The rows on the driver, or None when they are too many for it."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from grebe.compiler.plan import LAYOUT, bind
 from grebe.engine.choice import Choice, Costs, Pinned, choose, replaced, shown_storage
+from grebe.engine.clustering import order_of
 from grebe.engine.cut import point_of
 from grebe.engine.deltas import Deltas, Side, Stage
 from grebe.engine.execute import DRIVER_ROWS, Execution
@@ -157,6 +158,7 @@ class Refresh:
         """Overwrite everything; the first time the storage table is made."""
         frontier = self._frontier(Outcome.FULL)
         execution = self._execution()
+        execution.order = order_of(self.view, self._target(position).rows, self._source_stats)
         spark = self.session()
         storage = self.tables.storage(self.view.storage_name, spark)
         with _tuned(spark, FULL), closing(execution):
@@ -170,6 +172,12 @@ class Refresh:
             committed = storage.commit(writes, frontier, position)
         reach("refresh.committed")
         return _Done(Outcome.FULL, 0, committed, frontier)
+
+    def _source_stats(self, name: str) -> VersionStats:
+        pins = {str(item): pin for item, pin in self.pins.items()}
+        (used,) = (items for item, items in self.view.sources if str(item) == name)
+        pin = pins[name]
+        return pin.source.version_stats(pin.head.version, [column.id for column in used])
 
     def _position_of(self, storage: TableName) -> Position | None:
         return self.tables.position(storage, self.session)

@@ -25,6 +25,7 @@ class Definition:
     settings: tuple[tuple[str, str], ...] = ()
     properties: tuple[tuple[str, str], ...] = ()
     partitioned_by: tuple[str, ...] = ()
+    clustered_by: tuple[str, ...] = ()
     frozen: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """The columns that each relation had when the view was created: what `*` means ever after."""
 
@@ -59,6 +60,8 @@ class View:
     """Views that this one reads, by name."""
     partitions: tuple[Partition, ...] = ()
     """How the storage table is divided, by its own columns."""
+    clustered: tuple[str, ...] = ()
+    """Columns of the storage table that its rows are sorted by when all are written."""
 
     @property
     def name(self) -> TableName:

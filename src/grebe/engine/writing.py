@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from grebe.compiler.plan import COPIES
+from grebe.compiler.scalar import Scalar
 from grebe.engine.deltas import ends_of
 from grebe.engine.facts import literal, prunes
-from grebe.formats.base import ACTION, Append, Merge, Rows, VersionStats, Write
+from grebe.formats.base import ACTION, Append, KeyBounds, Merge, Rows, VersionStats, Write
 from grebe.formats.identity import quoted
 
 if TYPE_CHECKING:
@@ -49,12 +50,19 @@ def range_of(rows: pa.Table, on: Sequence[str], target: VersionStats) -> str | N
     matched = rows.filter(pc.not_equal(rows[ACTION], "insert"))
     found = []
     for name in on:
-        ends = _ends(matched[name])
-        if ends and prunes(target.bounds.get(name, ()), *ends):
-            low, high = (literal(end) for end in ends)
-            if low and high:
-                found.append(f"target.{quoted(name)} BETWEEN {low.text} AND {high.text}")
+        ends = pruning(matched[name], target.bounds.get(name, ()))
+        if ends:
+            found.append(f"target.{quoted(name)} BETWEEN {ends[0].text} AND {ends[1].text}")
     return " AND ".join(found) or None
+
+
+def pruning(values: pa.ChunkedArray, files: Sequence[KeyBounds]) -> tuple[Scalar, Scalar] | None:
+    """The ends of some keys, where files that lie outside of them make up most of a table."""
+    ends = _ends(values)
+    if ends is None or not prunes(files, *ends):
+        return None
+    low, high = (literal(end) for end in ends)
+    return (low, high) if low and high else None
 
 
 def _ends(values: pa.ChunkedArray) -> tuple[object, object] | None:

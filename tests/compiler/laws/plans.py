@@ -14,6 +14,7 @@ from compiler.laws.check import Difference, bag_difference
 from compiler.laws.databases import CASE, CASES
 from compiler.laws.engine import STORAGE, Database, original
 from grebe.compiler.lower import Lowered, Relation, lower
+from grebe.compiler.narrow import narrowed
 from grebe.compiler.nodes import WEIGHT, At, Node, Scan, walk
 from grebe.compiler.pin import pinned
 from grebe.compiler.plan import (
@@ -29,7 +30,7 @@ from grebe.compiler.plan import (
     Step,
     bind,
 )
-from grebe.compiler.scalar import Scalar
+from grebe.compiler.scalar import Scalar, build, column
 from grebe.compiler.spread import Sizes
 from grebe.compiler.strategy import make_plan
 from grebe.errors import NotIncrementalError
@@ -199,7 +200,8 @@ class Runner:
     def _step(self, step: Step) -> None:
         match step:
             case Compute():
-                self._keep(f'"step_{step.name}"', step)
+                node = narrowed(step.node, self._range) if self.with_bounds else step.node
+                self._keep(f'"step_{step.name}"', replace(step, node=node))
             case Check():
                 wrong = self.database.rows(self.database.sql(step.node))
                 if wrong:
@@ -211,6 +213,15 @@ class Runner:
                 self._insert(f"(\n{self.database.sql(step.node)}\n)")
             case Merge():
                 self._merge(step)
+
+    def _range(self, step: str, key: str, stored: str) -> Scalar | None:
+        """Where the keys of a step lie; nothing where one of them is NULL, as in the engine."""
+        low, high, nulls = self.database.rows(
+            f'SELECT MIN("{key}"), MAX("{key}"), COUNT(*) - COUNT("{key}") FROM "step_{step}"'
+        )[0]
+        if type(low) is not int or nulls:
+            return None
+        return build(f":c BETWEEN {low} AND {high}", c=column(stored))
 
     def _keep(self, name: str, step: Compute | Merge) -> None:
         self._run(f"CREATE OR REPLACE TEMP TABLE {name} AS {self.database.sql(step.node)}")

@@ -153,14 +153,15 @@ def equal_columns(conjuncts: Sequence[Scalar]) -> dict[str, frozenset[str]]:
     """For each column, the columns that a conjunction of equalities makes equal to it."""
     groups: dict[str, set[str]] = {}
     for item in conjuncts:
-        names = _equated(item)
+        names = equated(item)
         if names:
             merged = groups.get(names[0], {names[0]}) | groups.get(names[1], {names[1]})
             groups.update(dict.fromkeys(merged, merged))
     return {name: frozenset(group) for name, group in groups.items()}
 
 
-def _equated(item: Scalar) -> tuple[str, str] | None:
+def equated(item: Scalar) -> tuple[str, str] | None:
+    """The two columns that a condition makes equal, if it is nothing else."""
     tree = item.ast
     if isinstance(tree, (exp.EQ, exp.NullSafeEQ)):
         left, right = tree.this.unnest(), tree.expression.unnest()
@@ -207,7 +208,7 @@ def across_columns(on: Scalar, columns: Sequence[str]) -> dict[str, str]:
 def _links(conjuncts: Sequence[Scalar], columns: Sequence[str]) -> dict[str, str]:
     other = frozenset(columns)
     links: dict[str, str] = {}
-    for names in filter(None, map(_equated, conjuncts)):
+    for names in filter(None, map(equated, conjuncts)):
         for mine, theirs in (names, names[::-1]):
             if theirs in other and mine not in other:
                 links.setdefault(mine, theirs)
