@@ -44,6 +44,34 @@ def test_selections(text: str | None, names: str) -> None:
     assert select(text, GRAPH, TAGS, ("lake", "main")) == wanted
 
 
+ODD = {
+    "lake.main.my view": (),
+    "lake.s.a,b": ("lake.main.my view",),
+    "lake.s.+x": (),
+    "lake.s.q`r": (),
+}
+
+
+@pytest.mark.parametrize(
+    ("selection", "names"),
+    [
+        ("my view", {"lake.main.my view"}),
+        (["my view", "s.a,b"], {"lake.main.my view", "lake.s.a,b"}),
+        ("`my view` s.`a,b`", {"lake.main.my view", "lake.s.a,b"}),
+        ("+s.`a,b`", {"lake.main.my view", "lake.s.a,b"}),
+        (["my*"], {"lake.main.my view"}),
+        ("s.+x", {"lake.s.+x"}),
+        ("s.`q``r`", {"lake.s.q`r"}),
+        ("lake.s.q`r", {"lake.s.q`r"}),
+        ([], set(ODD)),
+    ],
+)
+def test_names_with_signs_of_the_selection_in_them(
+    selection: str | list[str], names: set[str]
+) -> None:
+    assert select(selection, ODD, {}, ("lake", "main")) == names
+
+
 @pytest.mark.parametrize("text", ["s.x", "tag:none", "x.*", "+s.x", "s.a s.x"])
 def test_what_selects_nothing_is_told(text: str) -> None:
     with pytest.raises(UnknownTableError) as caught:

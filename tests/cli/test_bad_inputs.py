@@ -107,7 +107,7 @@ BAD: dict[str, tuple[Callable[[Path], None], list[str], int, str]] = {
     "no such glob": (view(QUERY), ["status", "sales.*"], 2, "unknown-table"),
     "a hostile selection": (view(QUERY), ["status", "x'; DROP TABLE y; --"], 2, "unknown-table"),
     "explain of nothing": (nothing, ["explain", "views/none.sql"], 2, "definition"),
-    "explain of a name that is none": (nothing, ["explain", "none"], 2, "sql-syntax"),
+    "explain of a name that is none": (nothing, ["explain", "none"], 2, "unknown-view"),
     "drop of nothing": (nothing, ["drop", "none", "--yes"], 2, "unknown-view"),
     "drop with nobody to ask": (view(QUERY), ["drop", "v"], 2, "config"),
     "vacuum of nothing": (nothing, ["vacuum", "none"], 2, "unknown-view"),

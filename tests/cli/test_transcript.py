@@ -111,12 +111,16 @@ def look_around_and_drop(grebe: Grebe, shop: Path) -> None:
     said = grebe("explain", "best_days", "--sql", folder=shop)
     assert "incremental" in said.out
     assert "step 1" in said.out
+    said = grebe("explain", "views/daily.sql", "-o", "json", folder=shop)
+    assert said.json["view"] == "lake.shop.daily"
+    said = grebe("-v", "history", "daily", folder=shop)
+    assert "the view holds no rows yet  [first-refresh]" in said.err
     said = grebe("drop", "daily", "--yes", folder=shop)
     assert said.code == 2
     assert "best_days" in said.err
-    said = grebe("drop", "daily", "--yes", "--cascade", folder=shop)
+    said = grebe("drop", "daily", "--yes", "--cascade", "-o", "json", folder=shop)
     assert said.code == 0, said
-    assert "views/daily.sql still defines it" in said.out
+    assert [item["file"] for item in said.json] == ["views/best_days.sql", "views/daily.sql"]
     assert "never refreshed" in grebe("status", "daily", folder=shop).out
 
 

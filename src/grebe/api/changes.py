@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from grebe.api.standing import NEVER
 from grebe.api.upkeep import Vacuumed, bound_of, storages_of
-from grebe.api.written import Written, digest_of, name_in, read_text
+from grebe.api.written import SUFFIXES, Written, digest_of, name_in, read_text
 from grebe.engine.graph import descendants, levels
-from grebe.errors import DefinitionError, LeaseHeldError, RegistryError
+from grebe.errors import DefinitionError, GrebeError, LeaseHeldError, RegistryError
 from grebe.model import Policy, TableName
 from grebe.registry.records import ViewRecord
 
@@ -171,9 +172,32 @@ def checked(given: str | None, default: str | None, what: str) -> str | None:
     return given
 
 
+_NAME = re.compile(r"(?:`(?:[^`]|``)+`|[\w$-]+)(?:\.(?:`(?:[^`]|``)+`|[\w$-]+))*")
+"""A text that can only be a name: SQL and JSON hold other signs."""
+
+
+def meant(project: Project, what: str | Path, views: Mapping[str, Written]) -> Written | None:
+    """The view that a name or the path of its file means; None for a text or another file.
+
+    Raises:
+        UnknownTableError: the text can only be a name, and no view has it.
+    """
+    if isinstance(what, Path):
+        files = {project.settings.folder / view.file: view for view in views.values() if view.file}
+        return files.get(what.resolve())
+    if what in views:
+        return views[what]
+    if _NAME.fullmatch(what) and not what.endswith(SUFFIXES):
+        return views[str(project.view(what).name)]
+    try:
+        return views.get(str(project.settings.resolve(what)))
+    except GrebeError:
+        return None
+
+
 def unsaved(project: Project, what: str | Path) -> Written:
     """A text or a file that is no view yet."""
-    path = Path(what) if isinstance(what, Path) or str(what).endswith((".sql", ".json")) else None
+    path = Path(what) if isinstance(what, Path) or what.endswith(SUFFIXES) else None
     text = text_of(path or str(what))
     file = str(path) if path else None
     parts = name_in(text, file)
@@ -270,8 +294,12 @@ def _keep_in_storage(project: Project, view: Written, record: ViewRecord) -> Non
     project.tables.keep(view.facts.storage, lambda: project.spark, kept)
 
 
-def drop(project: Project, view: Written, *, cascade: bool) -> tuple[TableName, ...]:
-    """Views removed, children before parents."""
+def doomed(project: Project, view: Written, *, cascade: bool) -> list[Written]:
+    """What goes with a view, children before parents, it last.
+
+    Raises:
+        DefinitionError: other views read it, and they are not to go.
+    """
     views = project.written()
     parents = {name: item.parents_among(views) for name, item in views.items()}
     below = descendants(view.key, parents)
@@ -283,11 +311,16 @@ def drop(project: Project, view: Written, *, cascade: bool) -> tuple[TableName, 
             code="has-dependents",
         )
     order = [name for level in levels(parents) for name in level]
-    gone = [name for name in reversed(order) if name in below or name == view.key]
-    with leased(project, gone):
-        for name in gone:
-            _remove(project, views[name])
-    return tuple(views[name].name for name in gone)
+    return [views[name] for name in reversed(order) if name in below or name == view.key]
+
+
+def drop(project: Project, view: Written, *, cascade: bool) -> tuple[TableName, ...]:
+    """Views removed, children before parents."""
+    gone = doomed(project, view, cascade=cascade)
+    with leased(project, [item.key for item in gone]):
+        for item in gone:
+            _remove(project, item)
+    return tuple(item.name for item in gone)
 
 
 def _remove(project: Project, view: Written) -> None:

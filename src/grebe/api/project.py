@@ -19,7 +19,7 @@ from grebe.api.planning import Plan, Plans, planned
 from grebe.api.recovery import Recovered, recover
 from grebe.api.results import Results
 from grebe.api.seeds import plant
-from grebe.api.selection import select
+from grebe.api.selection import Selection, exact_name, select
 from grebe.api.standing import Look, Standing, standings
 from grebe.api.upkeep import Retention, Vacuumed, retention
 from grebe.api.view import Runs, Status, Statuses, View
@@ -141,7 +141,7 @@ class Project:
         """The columns of tables and views, for definitions that name none."""
         return Lookup(self.settings, self._records(), lambda: self.spark)
 
-    def views(self, selection: str | None = None) -> list[View]:
+    def views(self, selection: Selection = None) -> list[View]:
         """The views of the project, by name."""
         names = self._selected(self.written(), selection)
         return [View(self, written.name) for written in names.values()]
@@ -158,7 +158,9 @@ class Project:
 
     def _named(self, name: str | TableName) -> Written:
         views = self.written()
-        full = str(name if isinstance(name, TableName) else self.settings.resolve(name))
+        defaults = (self.settings.defaults.catalog, self.settings.defaults.schema)
+        full = exact_name(str(name), views, None if isinstance(name, TableName) else defaults)
+        full = full or str(name if isinstance(name, TableName) else self.settings.resolve(name))
         if full not in views:
             raise UnknownTableError(
                 f'view "{full}" does not exist',
@@ -167,12 +169,10 @@ class Project:
             )
         return views[full]
 
-    def _selected(self, views: Mapping[str, Written], text: str | None) -> dict[str, Written]:
+    def _selected(self, views: Mapping[str, Written], selection: Selection) -> dict[str, Written]:
         defaults = self.settings.defaults
-        if text in views:
-            return {str(text): views[str(text)]}
         names = select(
-            text,
+            selection,
             {name: view.parents_among(views) for name, view in views.items()},
             {name: () if view.error else view.tags for name, view in views.items()},
             (defaults.catalog, defaults.schema),
@@ -253,7 +253,7 @@ class Project:
 
     # --- looking --------------------------------------------------------------------------------
 
-    def status(self, selection: str | None = None) -> Statuses:
+    def status(self, selection: Selection = None) -> Statuses:
         """Where the chosen views stand; needs no Spark where the catalogs can be read without."""
         views = self.written()
         chosen = self._selected(views, selection)
@@ -283,11 +283,11 @@ class Project:
             error=stand.error,
         )
 
-    def history(self, selection: str | None = None, *, limit: int | None = 50) -> Runs:
+    def history(self, selection: Selection = None, *, limit: int | None = 50) -> Runs:
         """Runs of the chosen views, newest first."""
         if not self._has_registry():
             return Runs()
-        if selection is None:
+        if not selection:
             return Runs(self.registry.runs(limit=limit))
         views = self.written()
         chosen = self._selected(views, selection)
@@ -296,7 +296,7 @@ class Project:
         runs = [run for run in self.registry.runs(limit=None) if run.view in chosen]
         return Runs(runs[:limit])
 
-    def dag(self, selection: str | None = None) -> Dag:
+    def dag(self, selection: Selection = None) -> Dag:
         """The graph of the chosen views; needs no Spark.
 
         Raises:
@@ -320,14 +320,12 @@ class Project:
 
         Args:
             what: a view's name, SQL that exists nowhere yet, or a file with it.
+
+        Raises:
+            UnknownTableError: it can only be a name, and no view has it.
         """
         views = self.written()
-        try:
-            known = views.get(str(what)) or views.get(str(self.settings.resolve(str(what))))
-        except GrebeError:
-            known = None
-        if known is None:
-            known = changes.unsaved(self, what)
+        known = changes.meant(self, what, views) or changes.unsaved(self, what)
         if known.error:
             raise known.error
         if known.is_as_compiled and known.facts:
@@ -348,7 +346,7 @@ class Project:
 
     def plan(
         self,
-        selection: str | None = None,
+        selection: Selection = None,
         *,
         full: bool = False,
         policy: Policy | str | None = None,
@@ -388,7 +386,7 @@ class Project:
 
     def refresh(
         self,
-        selection: str | None = None,
+        selection: Selection = None,
         *,
         full: bool = False,
         policy: Policy | str | None = None,
@@ -443,7 +441,7 @@ class Project:
                 )
         return results
 
-    def verify(self, selection: str | None = None) -> list[Report]:
+    def verify(self, selection: Selection = None) -> list[Report]:
         """Reports that the chosen views equal their queries at their frontiers.
 
         Raises:
@@ -490,6 +488,10 @@ class Project:
         """
         given = changes.Given(None, sql, policy, lag, schedule)
         return View(self, changes.alter(self, self._named(name), given, dict(properties or {})))
+
+    def doomed(self, name: TableName | str, *, cascade: bool = False) -> tuple[TableName, ...]:
+        """The views that `drop` would remove, children before parents."""
+        return tuple(view.name for view in changes.doomed(self, self._named(name), cascade=cascade))
 
     def drop(self, name: TableName | str, *, cascade: bool = False) -> tuple[TableName, ...]:
         """Remove a view, its rows and its record; with `cascade` also the views that read it.

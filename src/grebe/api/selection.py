@@ -7,17 +7,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from grebe.engine.graph import descendants, with_parents
 from grebe.errors import UnknownTableError, did_you_mean
 
 Parents = Mapping[str, Collection[str]]
+Selection = str | Sequence[str] | None
+"""A text of items, or the items themselves; nothing means all views."""
+
+_ITEM = re.compile(r"(?:`(?:[^`]|``)*`|[^\s,])+")
+_QUOTED = re.compile(r"`((?:[^`]|``)*)`")
 
 
 def select(
-    text: str | None,
+    selection: Selection,
     parents: Parents,
     tags: Mapping[str, Collection[str]],
     default: tuple[str, str] | None = None,
@@ -25,8 +31,8 @@ def select(
     """The views that a selection means; nothing or "*" means all.
 
     Args:
-        text: items with spaces or commas between them: `sales.daily`, `+x`, `x+`, `tag:hourly`,
-            `sales.*`.
+        selection: items with spaces or commas between them: `sales.daily`, `+x`, `x+`,
+            `tag:hourly`, `sales.*`; a name that holds such itself stands in backquotes, or alone.
         parents: for every view, the views that it reads.
         tags: for every view, its tags.
         default: catalog and schema that complete a short name.
@@ -34,13 +40,22 @@ def select(
     Raises:
         UnknownTableError: an item that means no view.
     """
-    items = (text or "").replace(",", " ").split()
+    texts = [selection] if isinstance(selection, str) else selection or ()
+    items = [item for text in texts for item in _items(text, parents, default)]
     if not items:
         return set(parents)
     chosen: set[str] = set()
     for item in items:
-        chosen |= _one(item, parents, tags, default)
+        known = exact_name(item, parents, default)
+        chosen |= {known} if known else _one(item, parents, tags, default)
     return chosen
+
+
+def _items(text: str, parents: Parents, default: tuple[str, str] | None) -> Iterator[str]:
+    if exact_name(text, parents, default):
+        yield text
+    else:
+        yield from _ITEM.findall(text)
 
 
 def _one(
@@ -75,17 +90,28 @@ def _one(
 
 
 def _named(core: str, parents: Parents, default: tuple[str, str] | None) -> set[str]:
-    plain = core.replace("`", "")
-    tries = [plain]
-    if default:
-        catalog, schema = default
-        tries += [f"{catalog}.{plain}", f"{catalog}.{schema}.{plain}"]
-    for text in tries:
-        exact = {name for name in parents if name == text}
-        found = exact or {name for name in parents if fnmatchcase(name, text)}
+    for text in _spellings(core, default):
+        found = {text} & parents.keys() or {name for name in parents if fnmatchcase(name, text)}
         if found:
             return found
     return set()
+
+
+def exact_name(core: str, parents: Collection[str], default: tuple[str, str] | None) -> str | None:
+    """The view that a text names, whatever signs are in it."""
+    return next((text for text in _spellings(core, default) if text in parents), None)
+
+
+def _spellings(core: str, default: tuple[str, str] | None) -> list[str]:
+    """What a name may be in full."""
+    plain = _QUOTED.sub(lambda found: found[1].replace("``", "`"), core)
+    short = [core, plain] if plain != core else [plain]
+    if default is None:
+        return short
+    catalog, schema = default
+    return short + [
+        f"{above}.{name}" for above in (catalog, f"{catalog}.{schema}") for name in short
+    ]
 
 
 def _short(name: str) -> str:

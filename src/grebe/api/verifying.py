@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from grebe.api.selection import Selection
 from grebe.api.shown import Shown
 from grebe.api.view import error_to_dict
 from grebe.errors import GrebeError
@@ -39,7 +40,7 @@ class Verdicts(list[Verdict], Shown):
     """The verdicts on a selection, as one table."""
 
     @staticmethod
-    def of(project: Project, selection: str | None) -> Verdicts:
+    def of(project: Project, selection: Selection) -> Verdicts:
         """Every chosen view is checked, whatever the others say."""
         found = Verdicts()
         for view in project.views(selection):

@@ -104,7 +104,9 @@ class View(Shown):
         self.name = name
 
     def refresh(self, *, full: bool = False, policy: Policy | str | None = None) -> RefreshResult:
-        """Refresh the view, and what it reads; raises what made it fail.
+        """Refresh the view alone: views that it reads stay as they are, if they fit each other.
+
+        Raises what made it fail; `project.refresh("+name")` refreshes what it reads too.
 
         Raises:
             GrebeError: the refresh failed; nothing of it is visible.

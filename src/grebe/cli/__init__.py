@@ -11,6 +11,8 @@ from grebe.errors import ConfigError, DefinitionError, GrebeError, MissingExtraE
 OK, FAILED, NOT_UNDERSTOOD = 0, 1, 2
 """Done; some view failed or differs; the command, the settings or a definition make no sense."""
 
+_INTERRUPTED = 130
+"""What typer makes of Ctrl-C; no command answers it."""
 _NOT_UNDERSTOOD = (ConfigError, DefinitionError, MissingExtraError)
 
 
@@ -26,19 +28,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = get_command(app).main(given, prog_name="grebe", standalone_mode=False)
     except ClickException as error:
         error.show()
+        if _wants_json(given):
+            _write_document(_misused(error.format_message()))
         return NOT_UNDERSTOOD
     except GrebeError as error:
         tell(error, as_json=_wants_json(given))
         return NOT_UNDERSTOOD if isinstance(error, _NOT_UNDERSTOOD) else FAILED
-    except KeyboardInterrupt:
-        sys.stderr.write("stopped; nothing of an unfinished refresh is visible\n")
-        return FAILED
     except BrokenPipeError:
         return FAILED
     except Exception as error:
         if "-v" in given or "--verbose" in given:
             raise
         tell(_unexpected(error), as_json=_wants_json(given))
+        return FAILED
+    if code == _INTERRUPTED:
+        sys.stderr.write("stopped; nothing of an unfinished refresh is visible\n")
         return FAILED
     return code if isinstance(code, int) else OK
 
@@ -55,11 +59,20 @@ def _unexpected(error: Exception) -> GrebeError:
 
 def tell(error: GrebeError, *, as_json: bool) -> None:
     """An error for a person on stderr, or for a program on stdout."""
+    if as_json:
+        _write_document(error)
+    sys.stderr.write(f"error [{error.code}]: {error.explain()}\n")
+
+
+def _write_document(error: GrebeError) -> None:
     from grebe.api.view import error_to_dict
 
-    if as_json:
-        sys.stdout.write(json.dumps({"error": error_to_dict(error)}) + "\n")
-    sys.stderr.write(f"error [{error.code}]: {error.explain()}\n")
+    sys.stdout.write(json.dumps({"error": error_to_dict(error)}) + "\n")
+
+
+def _misused(message: str) -> GrebeError:
+    """A command that makes no sense, as a program reads it."""
+    return GrebeError(message, hint="`grebe --help` lists the commands", code="usage")
 
 
 def _wants_json(arguments: Sequence[str]) -> bool:

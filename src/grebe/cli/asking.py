@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from grebe.cli.output import hush
 from grebe.errors import ConfigError
 
 
@@ -17,6 +18,7 @@ def agreed(question: str, *, yes: bool) -> bool:
         return True
     if not sys.stdin.isatty():
         raise ConfigError("there is nobody to ask", detail=question, hint="add --yes")
+    hush()
     sys.stderr.write(f"{question} [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from grebe.cli.output import Face, Format, print_error, print_out, show
+
+if TYPE_CHECKING:
+    from grebe.model import Reason
 
 app = typer.Typer(
     name="grebe",
@@ -65,17 +69,17 @@ def settings(
 def init(
     context: typer.Context,
     folder: Annotated[Path, typer.Argument(help="Where the project goes.")] = Path(),
+    output: Output = Format.TEXT,
 ) -> None:
     """Write a project that runs at once: settings, three views, sample data, a README."""
     from grebe.cli.sample import write_sample
 
     face: Face = context.obj
     files = write_sample(Path(face.folder) / folder)
-    print_out(f"wrote {len(files)} files in {folder}")
-    for file in files:
-        print_out(f"  {file}")
     step = f"cd {folder} && " if str(folder) != "." else ""
-    print_out(f"next: {step}grebe refresh")
+    lines = [f"wrote {len(files)} files in {folder}", *(f"  {file}" for file in files)]
+    document = {"folder": str(folder), "files": [str(file) for file in files]}
+    show(document, "\n".join([*lines, f"next: {step}grebe refresh"]), output)
 
 
 @app.command()
@@ -87,7 +91,7 @@ def explain(
 ) -> None:
     """Can it be incremental, by which rules, why not; are its sources ready."""
     with context.obj.project() as project:
-        found = project.explain(_file_or_name(what))
+        found = project.explain(_file_or_name(what, project.settings.folder))
         show(found.to_dict(), found.text(sql=sql), output)
 
 
@@ -102,7 +106,7 @@ def plan(
 ) -> int:
     """What a refresh would do now: windows, outcome, reasons; writes nothing."""
     with context.obj.project() as project:
-        plans = project.plan(_joined(selection), full=full, policy=policy)
+        plans = project.plan(selection, full=full, policy=policy)
         lines = [str(plans), *_reasons(plans)]
         if sql:
             for item in plans:
@@ -122,14 +126,14 @@ def refresh(
     jobs: Annotated[int, typer.Option(min=1, max=64, help="Views at once.")] = 1,
     output: Output = Format.TEXT,
 ) -> int:
-    """Refresh views and what they read, on one version of every source."""
+    """Refresh views, on one version of every source; `+x` refreshes what x reads too."""
     with context.obj.project() as project:
-        results = project.refresh(_joined(selection), full=full, policy=policy, jobs=jobs)
+        results = project.refresh(selection, full=full, policy=policy, jobs=jobs)
         if results:
             show(results.to_dict(), str(results), output)
         else:
             show([], "no views: write one as views/<name>.sql", output)
-        for line in _reasons(results.failed):
+        for line in _reasons(results if context.obj.verbose else results.failed):
             print_error(line)
         return 1 if results.failed else 0
 
@@ -140,12 +144,17 @@ def status(
 ) -> None:
     """Where views stand: state, lag, last outcome, reason, rows, time, next."""
     with context.obj.project() as project:
-        found = project.status(_joined(selection))
+        found = project.status(selection)
         text = str(found) if found else "no views: write one as views/<name>.sql"
         show(found.to_dict(), text, output)
         for item in found:
             if item.error is not None:
                 print_error(f"\n{item.name} [{item.error.code}]: {item.error.explain()}")
+        if context.obj.verbose:
+            for item in found:
+                last = item.last.reasons if item.last else ()
+                for line in _reason_lines(item.name, item.standing.reasons or last):
+                    print_error(line)
 
 
 @app.command()
@@ -157,8 +166,11 @@ def history(
 ) -> None:
     """Runs, newest first."""
     with context.obj.project() as project:
-        runs = project.history(_joined(selection), limit=limit)
+        runs = project.history(selection, limit=limit)
         show(runs.to_dict(), str(runs) if runs else "no runs yet", output)
+        if context.obj.verbose:
+            for line in _reasons(runs):
+                print_error(line)
 
 
 @app.command()
@@ -169,7 +181,7 @@ def verify(
     from grebe.api.verifying import Verdicts
 
     with context.obj.project() as project:
-        found = Verdicts.of(project, _joined(selection))
+        found = Verdicts.of(project, selection)
         show(found.to_dict(), str(found), output)
         for item in found:
             if item.error is not None:
@@ -186,7 +198,7 @@ def dag(
 ) -> None:
     """The graph of views."""
     with context.obj.project() as project:
-        graph = project.dag(_joined(selection))
+        graph = project.dag(selection)
         show(graph.to_dict(), graph.text(form), output)
 
 
@@ -213,11 +225,13 @@ def alter(
     policy: Annotated[str | None, typer.Option(help="auto, incremental, strict, full.")] = None,
     lag: Annotated[str | None, typer.Option(help='Such as "10 minutes"; "" for none.')] = None,
     schedule: Annotated[str | None, typer.Option(help='EVERY 1 HOUR; "" for none.')] = None,
+    output: Output = Format.TEXT,
 ) -> None:
     """Change a view's settings without a rebuild (a view in a file is changed there)."""
     with context.obj.project() as project:
-        project.alter(name, policy=policy, lag=lag, schedule=schedule)
-        print_out(str(project.status(name)))
+        view = project.alter(name, policy=policy, lag=lag, schedule=schedule)
+        found = view.status()
+        show(found.to_dict(), str(found), output)
 
 
 @app.command()
@@ -226,22 +240,34 @@ def drop(
     name: Name,
     cascade: Annotated[bool, typer.Option("--cascade", help="Also what reads it.")] = False,
     yes: Annotated[bool, typer.Option("-y", "--yes", help="Do not ask.")] = False,
+    output: Output = Format.TEXT,
 ) -> int:
     """Remove a view, its rows and its record."""
     from grebe.cli.asking import agreed
 
     with context.obj.project() as project:
         view = project.view(name)
-        if not agreed(f'drop view "{view.name}" and its rows?', yes=yes):
+        names = [f'"{item}"' for item in project.doomed(view.name, cascade=cascade)]
+        what = f"view {names[0]} and its rows" if len(names) == 1 else _several(names)
+        if not agreed(f"drop {what}?", yes=yes):
             print_error("nothing was dropped")
             return 1
         written = project.written()
-        for gone in project.drop(view.name, cascade=cascade):
-            print_out(f"dropped {gone}")
-            file = written[str(gone)].file
+        gone = [
+            (item, written[str(item)].file) for item in project.drop(view.name, cascade=cascade)
+        ]
+        lines = []
+        for item, file in gone:
+            lines.append(f"dropped {item}")
             if file:
-                print_out(f"  {file} still defines it: the next refresh would build it again")
+                lines.append(f"  {file} still defines it: the next refresh would build it again")
+        document = [{"view": str(item), "file": file} for item, file in gone]
+        show(document, "\n".join(lines), output)
         return 0
+
+
+def _several(names: Sequence[str]) -> str:
+    return f"{len(names)} views and their rows: {', '.join(names)}"
 
 
 @app.command()
@@ -268,17 +294,20 @@ def doctor(context: typer.Context, output: Output = Format.TEXT) -> int:
     return 1 if any(not item.ok for item in found) else 0
 
 
-def _joined(selection: list[str] | None) -> str | None:
-    return " ".join(selection) if selection else None
-
-
-def _file_or_name(what: str) -> str | Path:
-    path = Path(what)
-    return path if path.suffix in (".sql", ".json") else what
+def _file_or_name(what: str, folder: Path) -> str | Path:
+    """A file in the project's folder, as `-C` makes one expect, else in the current one."""
+    if Path(what).suffix not in (".sql", ".json"):
+        return what
+    inside = folder / what
+    return inside if inside.is_file() else Path(what)
 
 
 def _reasons(items: object) -> list[str]:
     lines = []
     for item in items:  # type: ignore[attr-defined]
-        lines += [f"{item.view}: {reason.message}  [{reason.code}]" for reason in item.reasons]
+        lines += _reason_lines(item.view, item.reasons)
     return lines
+
+
+def _reason_lines(view: object, reasons: Iterable[Reason]) -> list[str]:
+    return [f"{view}: {reason.message}  [{reason.code}]" for reason in reasons]

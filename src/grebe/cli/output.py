@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rich.live import Live
+
     from grebe.api import Project
 
 
@@ -35,29 +37,62 @@ class Face:
         """The project of the folder; progress goes to stderr while it is used."""
         from grebe.api import Project
 
-        with self._progress() as say, Project.open(self.folder, say=say) as project:
-            yield project
+        try:
+            with Project.open(self.folder, say=self._say) as project:
+                yield project
+        finally:
+            hush()
 
-    @contextmanager
-    def _progress(self) -> Iterator[Callable[[str], None]]:
+    def _say(self, text: str) -> None:
         if self.quiet:
-            yield lambda _: None
-        elif sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
-            from rich.console import Console
-
-            with Console(stderr=True).status("") as status:
-                yield lambda text: status.update(text)
+            return
+        if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
+            _spin(text)
         else:
-            yield lambda text: print_error(f"... {text}")
+            print_error(f"... {text}")
+
+
+_spinning: list[Live] = []
+"""The spinner that a person sees now, if any; it belongs to the terminal, of which there is one."""
+
+
+def _spin(text: str) -> None:
+    from rich.console import Console
+    from rich.live import Live
+    from rich.spinner import Spinner
+    from rich.text import Text
+
+    if _spinning:
+        _spinning[0].update(Spinner("dots", Text(text)))
+        return
+    # Redirected, what is printed while it turns would go to stderr: a pipe behind stdout stays empty.
+    live = Live(
+        Spinner("dots", Text(text)),
+        console=Console(stderr=True),
+        refresh_per_second=12.5,
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    )
+    live.start()
+    _spinning.append(live)
+
+
+def hush() -> None:
+    """Take the spinner away, before anything else is written or asked."""
+    while _spinning:
+        _spinning.pop().stop()
 
 
 def print_out(text: str) -> None:
     """A line of the result."""
+    hush()
     sys.stdout.write(text + "\n")
 
 
 def print_error(text: str) -> None:
     """A line for the person who waits."""
+    hush()
     sys.stderr.write(text + "\n")
     sys.stderr.flush()
 

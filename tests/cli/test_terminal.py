@@ -1,0 +1,137 @@
+"""What a person sees in a terminal, and what a pipe behind it gets: one document, nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cli.conftest import Grebe
+from grebe.api import Project
+
+WORK = """
+import sys
+from grebe.cli.asking import agreed
+from grebe.cli.output import Face, Format, show
+with Face(sys.argv[1]).project() as project:
+    project.say("working on [red] lake")
+    show({"done": True}, "done", Format.JSON)
+    project.say("working again")
+    print("direct", flush=True)
+"""
+
+
+def in_a_terminal(*command: str) -> tuple[int, str, str]:
+    """The exit code, what a pipe behind stdout gets, and what the terminal shows."""
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm"}
+    environment.pop("NO_COLOR", None)
+    with subprocess.Popen(
+        [sys.executable, *command],
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        env=environment,
+        text=True,
+    ) as process:
+        os.close(theirs)
+        assert process.stdout is not None
+        out = process.stdout.read()
+        code = process.wait()
+    shown = b""
+    try:
+        while part := os.read(ours, 65536):
+            shown += part
+    except OSError:  # the other end is closed
+        pass
+    os.close(ours)
+    return code, out, shown.decode()
+
+
+def test_a_pipe_gets_the_result_while_the_terminal_shows_progress(tmp_path: Path) -> None:
+    code, out, shown = in_a_terminal("-c", WORK, str(tmp_path))
+    assert code == 0, shown
+    document, direct = out.rsplit("\n", 2)[0], out.splitlines()[-1]
+    assert json.loads(document) == {"done": True}
+    assert direct == "direct"
+    assert "working on [red] lake" in shown
+    assert "done" not in shown
+
+
+def test_a_command_in_a_terminal_writes_its_document_to_the_pipe(tmp_path: Path) -> None:
+    (tmp_path / "views").mkdir()
+    (tmp_path / "views" / "v.sql").write_text("SELECT 1 AS one")
+    code, out, shown = in_a_terminal("-m", "grebe", "-C", str(tmp_path), "status", "-o", "json")
+    assert code == 0, shown
+    assert json.loads(out)[0]["state"] == "never refreshed"
+
+
+def test_ctrl_c_is_told_and_is_a_failure(grebe: Grebe, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Project, "status", stop)
+    said = grebe("status")
+    assert (said.code, said.out) == (1, "")
+    assert "stopped; nothing of an unfinished refresh is visible" in said.err
+
+
+@pytest.mark.usefixtures("no_spark")
+class TestNoSpark:
+    """Answers that need none."""
+
+    def test_a_misused_command_is_a_document_for_a_program(self, grebe: Grebe) -> None:
+        for arguments in (["refrehs"], ["status", "--fast"], ["refresh", "--jobs", "many"]):
+            said = grebe(*arguments, "-o", "json")
+            assert said.code == 2
+            assert said.json["error"]["code"] == "usage"
+            assert said.json["error"]["hint"]
+
+    def test_init_is_a_document_too(self, grebe: Grebe, tmp_path: Path) -> None:
+        said = grebe("init", "shop", "-o", "json")
+        assert said.code == 0
+        assert all((tmp_path / "shop" / file).is_file() for file in said.json["files"])
+
+    def test_dropping_with_what_reads_a_view_names_all_of_it(
+        self, grebe: Grebe, tmp_path: Path
+    ) -> None:
+        (tmp_path / "views").mkdir()
+        for name, source in (("a", "t"), ("b", "a"), ("c", "b"), ("d", "t")):
+            (tmp_path / "views" / f"{name}.sql").write_text(f"SELECT id FROM {source}")
+        said = grebe("drop", "a", "--cascade")
+        assert said.code == 2
+        assert (
+            'drop 3 views and their rows: "lake.main.c", "lake.main.b", "lake.main.a"?' in said.err
+        )
+        said = grebe("drop", "d")
+        assert 'drop view "lake.main.d" and its rows?' in said.err
+        said = grebe("drop", "a")
+        assert "[has-dependents]" in said.err
+
+    def test_names_that_hold_spaces_and_commas_can_be_chosen(
+        self, grebe: Grebe, tmp_path: Path
+    ) -> None:
+        (tmp_path / "views").mkdir()
+        for name in ("my view", "a,b", "c"):
+            (tmp_path / "views" / f"{name}.sql").write_text("SELECT 1 AS one")
+        for arguments, wanted in (
+            (["my view"], ["my view"]),
+            (["a,b", "c"], ["a,b", "c"]),
+            (["`my view`,c"], ["c", "my view"]),
+        ):
+            said = grebe("status", *arguments, "-o", "json")
+            assert [item["view"] for item in said.json] == [f"lake.main.{name}" for name in wanted]
+        said = grebe("drop", "my view")
+        assert 'drop view "lake.main.my view" and its rows?' in said.err
+
+    def test_explain_of_a_name_that_is_none_says_so(self, grebe: Grebe, tmp_path: Path) -> None:
+        (tmp_path / "views").mkdir()
+        (tmp_path / "views" / "daily.sql").write_text("SELECT 1 AS one")
+        said = grebe("explain", "dayly")
+        assert said.code == 2
+        assert "error [unknown-view]" in said.err
+        assert 'did you mean "lake.main.daily"?' in said.err
