@@ -10,6 +10,7 @@ import pytest
 from engine.shop import Shop
 from grebe.config import Settings
 from grebe.engine import execute
+from grebe.errors import StepFailedError
 from grebe.model import Outcome, Policy
 
 if TYPE_CHECKING:
@@ -59,6 +60,36 @@ def test_zeros_times_and_dates(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> N
         assert {result.outcome for result in done.values()} == {Outcome.INCREMENTAL}
     shop.sql("DELETE FROM {s}.odd WHERE id > 2")
     assert {result.outcome for result in shop.refreshed().values()} == {Outcome.INCREMENTAL}
+
+
+BAD_ROWS = {
+    "share": "SELECT k, SUM(a) / SUM(b) AS r FROM {s}.pairs GROUP BY k",
+    "total": "SELECT k, SUM(big) AS s FROM {s}.pairs GROUP BY k",
+    "lists": "SELECT k, array(SUM(a) / SUM(b)) AS m FROM {s}.pairs GROUP BY k",
+    "guarded": "SELECT k, SUM(a) / SUM(b) AS r FROM {s}.pairs GROUP BY k HAVING SUM(b) <> 0",
+}
+
+
+@pytest.mark.parametrize("policy", [Policy.INCREMENTAL, Policy.FULL])
+def test_rows_that_no_reader_could_read_are_not_stored(shop: Shop, policy: Policy) -> None:
+    """The query fails on such data, so the refresh does, and the rows before stay readable."""
+    shop.sql("CREATE TABLE {s}.pairs (k INT, a INT, b INT, big BIGINT) USING iceberg")
+    shop.sql("INSERT INTO {s}.pairs VALUES (1, 6, 2, 5), (2, 6, 3, 7)")
+    for name, text in BAD_ROWS.items():
+        shop.view(name, text, policy)
+    shop.refreshed()
+    before = {name: rows(shop, f"SELECT * FROM {{s}}.{name} ORDER BY k") for name in BAD_ROWS}
+    shop.sql("INSERT INTO {s}.pairs VALUES (1, 0, -2, 9223372036854775807)")
+    done = shop.refreshed()
+    kept = Outcome.FULL if policy is Policy.FULL else Outcome.INCREMENTAL
+    assert {name: result.outcome for name, result in done.items()} == {
+        **dict.fromkeys(BAD_ROWS, Outcome.FAILED), "guarded": kept,
+    }  # fmt: skip
+    assert {type(result.error) for result in done.values() if result.error} == {StepFailedError}
+    for name in ("share", "total", "lists"):
+        assert rows(shop, f"SELECT * FROM {{s}}.{name} ORDER BY k") == before[name]
+    shop.sql("DELETE FROM {s}.pairs WHERE a = 0")
+    assert {result.outcome for result in shop.refreshed().values()} <= {kept, Outcome.NO_OP}
 
 
 def test_settings_of_a_small_refresh_do_not_stay(shop: Shop) -> None:

@@ -43,12 +43,13 @@ from grebe.compiler.plan import (
     fingerprint_of,
 )
 from grebe.compiler.reasons import ReasonCode
-from grebe.compiler.scalar import column, passed
+from grebe.compiler.scalar import Scalar, column, passed
 from grebe.compiler.staging import staged
 from grebe.compiler.types import Types
 from grebe.compiler.write import bag, groups
 from grebe.compiler.write import replace as replacing
 from grebe.compiler.write.rows import CHECKSUM, checksum
+from grebe.compiler.write.shown import proof, tried
 from grebe.model import Reason
 
 Stripped = Project | Filter | TopK
@@ -75,6 +76,8 @@ def make_plan(lowered: Lowered, types: Types) -> RefreshPlan:
     if draft is None:
         reasons = reasons or [_NO_KEY]
         draft = _Draft(Strategy.OVERWRITE, Shape(root, ()), Stored(root.columns))
+    proven = proof(draft.public, types) if types.dialect == "spark" else None
+    stored = of.new(draft.shape.node)
     plan = RefreshPlan(
         types=types,
         definition=root,
@@ -82,14 +85,18 @@ def make_plan(lowered: Lowered, types: Types) -> RefreshPlan:
         tables=lowered.tables,
         strategy=draft.strategy,
         shape=draft.shape,
-        build=of.new(draft.shape.node),
+        build=stored if proven is None else Filter(stored, proven),
         public=draft.public,
-        steps=staged(draft.steps, types.dialect),
+        steps=staged(_tried(draft.steps, proven), types.dialect),
         appending=staged(draft.appending, types.dialect),
         reasons=tuple(reasons),
         notes=(*lowered.notes, *map(_whole, read_whole(root))),
     )
     return replace(plan, fingerprint=fingerprint_of(plan))
+
+
+def _tried(steps: tuple[Step, ...], proven: Scalar | None) -> tuple[Step, ...]:
+    return steps if proven is None else tuple(tried(step, proven) for step in steps)
 
 
 def _incremental(root: Node, of: Rules) -> _Draft | None:
