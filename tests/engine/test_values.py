@@ -74,12 +74,12 @@ BAD_ROWS = {
 def test_rows_that_no_reader_could_read_are_not_stored(shop: Shop, policy: Policy) -> None:
     """The query fails on such data, so the refresh does, and the rows before stay readable."""
     shop.sql("CREATE TABLE {s}.pairs (k INT, a INT, b INT, big BIGINT) USING iceberg")
-    shop.sql("INSERT INTO {s}.pairs VALUES (1, 6, 2, 5), (2, 6, 3, 7)")
+    shop.sql("INSERT INTO {s}.pairs VALUES (1, 6, 2, 5), (2, 6, 3, 7), (3, NULL, 1, NULL)")
     for name, text in BAD_ROWS.items():
         shop.view(name, text, policy)
     shop.refreshed()
     before = {name: rows(shop, f"SELECT * FROM {{s}}.{name} ORDER BY k") for name in BAD_ROWS}
-    shop.sql("INSERT INTO {s}.pairs VALUES (1, 0, -2, 9223372036854775807)")
+    shop.sql("INSERT INTO {s}.pairs VALUES (1, 0, -2, 9223372036854775807), (4, 0, NULL, NULL)")
     done = shop.refreshed()
     kept = Outcome.FULL if policy is Policy.FULL else Outcome.INCREMENTAL
     assert {name: result.outcome for name, result in done.items()} == {
@@ -90,6 +90,9 @@ def test_rows_that_no_reader_could_read_are_not_stored(shop: Shop, policy: Polic
         assert rows(shop, f"SELECT * FROM {{s}}.{name} ORDER BY k") == before[name]
     shop.sql("DELETE FROM {s}.pairs WHERE a = 0")
     assert {result.outcome for result in shop.refreshed().values()} <= {kept, Outcome.NO_OP}
+    shop.sql("INSERT INTO {s}.pairs VALUES (4, 1, NULL, NULL)")
+    assert {result.outcome for result in shop.refreshed().values()} <= {kept, Outcome.NO_OP}
+    assert rows(shop, "SELECT r FROM {s}.share WHERE k > 2 ORDER BY k") == [(None,), (None,)]
 
 
 def test_settings_of_a_small_refresh_do_not_stay(shop: Shop) -> None:

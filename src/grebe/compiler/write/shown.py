@@ -70,8 +70,10 @@ class _Walk:
         if not raising:
             return
         texts = [exp.cast(item.copy(), "STRING") for item in raising]
-        # Never NULL, never empty, and nothing that an optimizer could know.
-        value = exp.ConcatWs(expressions=[exp.Literal.string(s) for s in ("", "v")] + texts)
+        # Never NULL, never empty, and nothing that an optimizer could know. Not sqlglot's own
+        # ConcatWs: it writes a NULL where Spark's function leaves a NULL out.
+        fixed = [exp.Literal.string(text) for text in ("", "v")]
+        value = exp.Anonymous(this="CONCAT_WS", expressions=[*fixed, *texts])
         met = all_of(self.passed) if self.passed else None
         shown: exp.Expr = value
         if met is not None:
