@@ -10,7 +10,7 @@ import pytest
 from engine.shop import Shop
 from grebe.config import Settings
 from grebe.engine import execute
-from grebe.errors import StepFailedError
+from grebe.errors import NotIncrementalError, StepFailedError
 from grebe.model import Outcome, Policy
 
 if TYPE_CHECKING:
@@ -93,6 +93,27 @@ def test_rows_that_no_reader_could_read_are_not_stored(shop: Shop, policy: Polic
     shop.sql("INSERT INTO {s}.pairs VALUES (4, 1, NULL, NULL)")
     assert {result.outcome for result in shop.refreshed().values()} <= {kept, Outcome.NO_OP}
     assert rows(shop, "SELECT r FROM {s}.share WHERE k > 2 ORDER BY k") == [(None,), (None,)]
+
+
+CLOCK = """
+    SELECT id, current_date() AS d, now() AS t, CAST(current_timestamp AS STRING) AS l
+    FROM {s}.orders WHERE now() > TIMESTAMP'2020-01-01'"""
+
+
+def test_a_view_that_reads_the_clock_can_be_checked_later(shop: Shop) -> None:
+    with pytest.raises(NotIncrementalError) as caught:
+        shop.view("seen", CLOCK, Policy.AUTO)
+    assert caught.value.reasons[0].code == "time-function"
+    assert '"full"' in str(caught.value.hint)
+    shop.view("seen", CLOCK, Policy.FULL)
+    shop.view("again", CLOCK, Policy.FULL)
+    shop.refreshed()  # computes the query again and compares, a moment later
+    first = rows(shop, "SELECT DISTINCT t FROM {s}.seen")
+    assert first == rows(shop, "SELECT DISTINCT t FROM {s}.again")
+    assert rows(shop, "SELECT COUNT(DISTINCT t, d, l) FROM {s}.seen") == [(1,)]
+    # The rows change although no source does.
+    assert {result.outcome for result in shop.refreshed().values()} == {Outcome.FULL}
+    assert rows(shop, "SELECT DISTINCT t FROM {s}.seen") > first
 
 
 def test_settings_of_a_small_refresh_do_not_stay(shop: Shop) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from grebe.compiler.clock import reads_clock
 from grebe.compiler.explain import Explanation, explain
 from grebe.config import Settings
 from grebe.engine.choice import shown_storage
@@ -103,11 +104,15 @@ class Engine:
             views={key: other for key, other in self.views.items() if key != str(definition.name)},
         )
         self.tables.partitioning(view.storage_name, view.partitions)
-        if view.plan.reasons and definition.policy in (Policy.INCREMENTAL, Policy.STRICT):
+        clock = reads_clock(view.plan.reasons)
+        if (view.plan.reasons and definition.policy in (Policy.INCREMENTAL, Policy.STRICT)) or (
+            clock and definition.policy is not Policy.FULL
+        ):
             raise NotIncrementalError(
                 f'view "{view.name}" cannot be maintained incrementally',
                 view.plan.reasons,
-                hint='rewrite the query, or set the policy to "auto" to allow full refreshes',
+                hint=f'rewrite the query, or set the policy to "{"full" if clock else "auto"}"'
+                " to allow full refreshes",
             )
         return view
 

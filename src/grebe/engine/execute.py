@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from grebe.compiler import plan as steps
+from grebe.compiler.clock import stopped
 from grebe.compiler.emit import Leaf, emit
 from grebe.compiler.narrow import narrowed
 from grebe.compiler.nodes import At, Named, Node, Scan, Stored, Verbatim
@@ -46,6 +48,8 @@ class Execution:
     stage: Stage
     order: tuple[str, ...] = ()
     """The columns by which rows are sorted that are written anew."""
+    moment: datetime | None = None
+    """What the clock shows to a query that reads it."""
     on_driver: bool = True
     """Whether the results of steps are small enough to be held by the driver."""
     changed: int | None = None
@@ -56,7 +60,8 @@ class Execution:
 
     def sql(self, node: Node) -> str:
         """The text of a relation in this session."""
-        return emit(node, "spark", self.name_of)
+        text = emit(node, "spark", self.name_of)
+        return text if self.moment is None else stopped(text, self.moment)
 
     def run(self, bound: Sequence[steps.Step]) -> list[base.Write]:
         """The writes that the steps lead to; checks that fail raise, nothing is written yet.

@@ -11,8 +11,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
+from grebe.compiler.clock import CLOCK, reads_clock
 from grebe.compiler.plan import LAYOUT, bind
 from grebe.engine.choice import Choice, Costs, Pinned, choose, replaced, shown_storage
 from grebe.engine.clustering import order_of
@@ -86,6 +88,8 @@ class Refresh:
     inherited: Mapping[str, SourcePoint] = field(default_factory=dict)
     """What the parents show of sources that the view does not read itself."""
     past: tuple[Past, ...] = ()
+    began: datetime = field(default_factory=lambda: datetime.now(UTC))
+    """When the run began: what its queries see of the clock."""
 
     def run(self) -> RefreshResult:
         """The refresh: windows, plan, run, commit; the public name last."""
@@ -158,6 +162,7 @@ class Refresh:
         """Overwrite everything; the first time the storage table is made."""
         frontier = self._frontier(Outcome.FULL)
         execution = self._execution()
+        execution.moment = self.began if reads_clock(self.view.plan.reasons) else None
         execution.order = order_of(self.view, self._target(position).rows, self._source_stats)
         spark = self.session()
         storage = self.tables.storage(self.view.storage_name, spark)
@@ -256,8 +261,13 @@ class Refresh:
             run_id=self.run_id,
             engine_version=ENGINE_VERSION,
             state_layout=LAYOUT,
-            values=(("outcome", outcome.value),),
+            values=(*self._clock(outcome), ("outcome", outcome.value)),
         )
+
+    def _clock(self, outcome: Outcome) -> tuple[tuple[str, str], ...]:
+        """What the clock showed, so that a check can compute the same rows."""
+        read = outcome is Outcome.FULL and reads_clock(self.view.plan.reasons)
+        return ((CLOCK, self.began.isoformat()),) if read else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -75,6 +76,7 @@ class Run:
     recompile: Callable[[View], View] | None = None
     """Compiles a view again, over its sources as they are."""
     run_id: RunId = field(default_factory=lambda: RunId(uuid.uuid4().hex[:12]))
+    began: datetime = field(default_factory=lambda: datetime.now(UTC))
     results: dict[str, RefreshResult] = field(default_factory=dict)
     staged: list[TableName] = field(default_factory=list)
     numbers: Iterator[int] = field(default_factory=count)
@@ -203,6 +205,7 @@ class Run:
             position=work.cut.positions[str(view.name)],
             inherited=self._inherited(view, work.cut),
             past=work.leases.past(str(view.name)),
+            began=self.began,
         ).run()
 
     def _id(self, view: View) -> RunId:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from math import isclose, isnan
 from typing import TYPE_CHECKING
 
+from grebe.compiler.clock import CLOCK, stopped
 from grebe.compiler.emit import Leaf, emit
 from grebe.compiler.facts import noise
 from grebe.compiler.nodes import At, Scan
@@ -17,7 +19,7 @@ from grebe.engine.views import View
 from grebe.errors import CheckFailedError, InternalError
 from grebe.formats.base import WEIGHT
 from grebe.formats.identity import consolidate_frame, quoted
-from grebe.model import Position, SourcePoint, TableName
+from grebe.model import Frontier, Position, SourcePoint, TableName
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -48,7 +50,7 @@ def verify(view: View, tables: Tables, spark: SparkSession) -> Report:
     position = tables.position(view.storage_name, lambda: spark)
     if position is None or position.frontier is None:
         raise CheckFailedError(f'view "{view.name}" was never refreshed', code="never-refreshed")
-    expected = _query(view, tables, spark, position.frontier.by_source)
+    expected = _query(view, tables, spark, position.frontier)
     found = _stored(view, tables, spark, position)
     missing, surplus = _difference(_one_zero(expected), _one_zero(found))
     if len(missing) + len(surplus) > _COMPARED or not _only_rounding(
@@ -127,9 +129,8 @@ def _close(one: object, two: object) -> bool:
     return one == two
 
 
-def _query(
-    view: View, tables: Tables, spark: SparkSession, points: Mapping[str, SourcePoint]
-) -> DataFrame:
+def _query(view: View, tables: Tables, spark: SparkSession, frontier: Frontier) -> DataFrame:
+    points, clock = frontier.by_source, dict(frontier.values).get(CLOCK)
     names: dict[str, str] = {}
     for place, (name, used) in enumerate(view.sources):
         source = tables.source(name, lambda: spark)
@@ -143,7 +144,8 @@ def _query(
         return quoted(names[leaf.table])
 
     body = emit(pinned(view.plan.definition, At.NEW), "spark", name_of)
-    return spark.sql(f"SELECT {cast_outputs(view)} FROM (\n{body}\n) AS query")
+    query = f"SELECT {cast_outputs(view)} FROM (\n{body}\n) AS query"
+    return spark.sql(stopped(query, datetime.fromisoformat(clock)) if clock else query)
 
 
 def _stored(view: View, tables: Tables, spark: SparkSession, position: Position) -> DataFrame:
