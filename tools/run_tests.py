@@ -6,6 +6,7 @@ A suite is a folder of `tests/`, or of `tests/formats/`. Two run side by side, t
 from __future__ import annotations
 
 import argparse
+import signal
 import subprocess
 import sys
 import time
@@ -32,6 +33,8 @@ SHARES = {
 APART = ("delta", "ducklake")
 """Folders of `tests/formats/` that are suites of their own."""
 SIDE_BY_SIDE = 2
+LIMIT_MINUTES = 40
+"""A suite that takes longer hangs."""
 LONG_MINUTES = 50
 NOTHING_COLLECTED = 5
 CHECKS = (
@@ -129,17 +132,21 @@ def run_pytest(name: str, arguments: Sequence[str], *, shown: bool = False) -> R
     file.unlink(missing_ok=True)
     print(f"{name}: started", flush=True)
     begun = time.monotonic()
-    done = subprocess.run(
+    running = subprocess.Popen(
         [sys.executable, "-m", "pytest", "-q", f"--junit-xml={file}", *arguments],
         cwd=ROOT,
         stdout=None if shown else subprocess.PIPE,
         stderr=None if shown else subprocess.STDOUT,
         text=True,
-        check=False,
     )
+    try:
+        output, _ = running.communicate(timeout=None if shown else LIMIT_MINUTES * 60)
+    except subprocess.TimeoutExpired:
+        running.send_signal(signal.SIGABRT)  # it says where it stands, and dies
+        output, _ = running.communicate()
     minutes = (time.monotonic() - begun) / 60
-    print(f"{done.stdout or ''}{name}: {minutes:.1f} minutes", flush=True)
-    return counted(name, file, done.returncode, minutes)
+    print(f"{output or ''}{name}: {minutes:.1f} minutes", flush=True)
+    return counted(name, file, running.returncode, minutes)
 
 
 def counted(name: str, file: Path, code: int, minutes: float) -> Result:

@@ -1,9 +1,4 @@
-"""Sessions of our own, kept and used again.
-
-A view is refreshed in a session that nobody else uses meanwhile. Sessions are never dropped while
-the process runs: PySpark's Connect client closes a forgotten session from whatever thread collects
-it, and has been seen to wait for itself there for ever.
-"""
+"""Sessions of our own, kept and used again: a view is refreshed in one that nobody else uses."""
 
 from __future__ import annotations
 

@@ -143,6 +143,13 @@ def _spark_class() -> type[SparkSession]:
     return SparkSession
 
 
+_KEPT: list[SparkSession] = []
+"""Our sessions of Spark servers, for as long as the process lives, whatever becomes of the engine.
+
+PySpark's client closes a forgotten session in whatever thread happens to collect it, and waits there
+for threads that may wait for a lock which that thread holds: for ever."""
+
+
 def is_connect(spark: SparkSession) -> bool:
     """True for a session that talks to a Spark server."""
     return type(spark).__module__.startswith("pyspark.sql.connect")
@@ -155,6 +162,7 @@ def _clone(spark: SparkSession) -> SparkSession:
         # At exit the client would tell the server to forget models, of which we have none; when
         # the caller's server is gone by then, it would repeat that for ten minutes.
         atexit.unregister(clone.client._cleanup_ml_cache)  # type: ignore[operator]
+        _KEPT.append(clone)
         return clone
     clone = spark.newSession()
     inherited = clone.conf.getAll

@@ -131,7 +131,13 @@ class Server:
 
         # At exit PySpark asks the server to clear a cache, and a killed one again for minutes.
         SparkConnectClient._cleanup_ml_cache = lambda _: None  # type: ignore[method-assign]
-        return ConnectSession.builder.remote(self.url).create()
+        # A session that is forgotten is closed by whatever thread collects it, and was seen to wait
+        # there for itself for ever.
+        _SESSIONS.append(ConnectSession.builder.remote(self.url).create())
+        return _SESSIONS[-1]
+
+
+_SESSIONS: list[SparkSession] = []
 
 
 @dataclass(slots=True)
