@@ -17,7 +17,7 @@ from grebe.api.changes import leased
 from grebe.api.written import Written
 from grebe.engine.engine import Engine
 from grebe.errors import ConflictError, DefinitionError, LeaseHeldError
-from grebe.model import Policy, Schema
+from grebe.model import Policy, Schema, State
 from grebe.registry.records import ViewRecord
 
 
@@ -56,6 +56,20 @@ def test_a_view_that_no_longer_compiles_is_dropped_as_a_whole(tmp_path: Path) ->
         assert project.drop("v") == (NAME,)
         assert (site.stored(), site.shown()) == ([], None)
         assert project.registry.views() == []
+
+
+def test_a_view_in_a_catalog_that_is_not_there_hides_no_other_and_can_be_dropped(
+    tmp_path: Path,
+) -> None:
+    site = kept(tmp_path)
+    with site.project() as project:
+        project.registry.save_view(ViewRecord("gone.main.w", "SELECT 1 AS a"))
+        found = {str(item.name): item for item in project.status()}
+        assert found["gone.main.w"].state is State.INVALID
+        assert found["gone.main.w"].error is not None
+        assert found[str(NAME)].error is None
+        project.drop("gone.main.w")
+        assert list(project.written()) == [str(NAME)]
 
 
 # --- two programs at once ------------------------------------------------------------------------

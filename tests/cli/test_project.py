@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from grebe.api import Project
+from grebe.api import Project, seeds
 from grebe.api.seeds import plant
 from grebe.api.written import all_written
 from grebe.errors import (
@@ -422,7 +422,9 @@ def test_what_a_notebook_shows(shop: Shop) -> None:
     assert "->" in graph.text("dot")
 
 
-def test_seeds_make_only_what_is_missing(shop: Shop, lake: tuple[Path, Project]) -> None:
+def test_seeds_make_only_what_is_missing(
+    shop: Shop, lake: tuple[Path, Project], monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder, project = lake
     (folder / "seeds").mkdir()
     file = folder / "seeds" / f"{shop.schema}.u.sql"
@@ -433,7 +435,50 @@ def test_seeds_make_only_what_is_missing(shop: Shop, lake: tuple[Path, Project])
     assert plant(project)
     assert not plant(project)
     assert project.sql(f"SELECT * FROM lake.{shop.schema}.u").count() == 1
-    file.unlink()
+    # Somebody else makes the table after we looked: that is what was wanted.
+    seen: list[bool] = []
+    monkeypatch.setattr(seeds, "_exists", lambda *_: len(seen) > 0 or bool(seen.append(True)))
+    assert plant(project)
+    monkeypatch.undo()
+    assert project.sql(f"SELECT * FROM lake.{shop.schema}.u").count() == 1
+    file.write_text(f"CREATE TABLE lake.{shop.schema}.w AS SELECT nothing")
+    file.rename(file.with_name(f"{shop.schema}.w.sql"))
+    with pytest.raises(DefinitionError, match="cannot be run"):
+        plant(project)
+    file.with_name(f"{shop.schema}.w.sql").unlink()
+
+
+def test_what_is_already_there_is_kept_if_not_exists_is_said(shop: Shop) -> None:
+    name = shop.view("sums", SUMS)
+    text = f"CREATE MATERIALIZED VIEW IF NOT EXISTS {name} AS SELECT id FROM {shop.schema}.t"
+    version = shop.project.view(name).status().standing.refreshed_version
+    assert shop.project.create_view(None, text) == shop.project.view(name)
+    assert shop.project.view(name).status().standing.refreshed_version == version
+    assert shop.rows("sums") == [("a", 40), ("b", 20)]
+    other = text.replace("sums", "ids")
+    shop.project.create_view(None, other)
+    assert shop.rows("ids") == [(1,), (2,), (3,)]
+
+
+def test_F220_clauses_of_a_new_definition_count_too(shop: Shop) -> None:
+    name = shop.view("sums", SUMS, lag="10 minutes", schedule="EVERY 1 HOUR")
+    view = shop.project.view(name)
+    query = SUMS.format(s=shop.schema)
+    view.alter(
+        sql=f"CREATE OR REPLACE MATERIALIZED VIEW {name} SCHEDULE EVERY 2 HOURS REFRESH POLICY FULL"
+        f" TBLPROPERTIES ('grebe.lag' = '1 hour', 'grebe.tags' = 'x', 'team' = 'us') AS {query}"
+    )
+    status = view.status()
+    assert (status.policy, status.lag, status.schedule, status.state) == (
+        Policy.FULL, "1 hour", "EVERY 2 HOURS", State.FRESH,
+    )  # fmt: skip
+    written = shop.project.written()[f"lake.{name}"]
+    assert (written.tags, dict(written.properties)["team"]) == (("x",), "us")
+    view.alter(sql=query, lag="")
+    assert (view.status().policy, view.status().lag) == (Policy.FULL, None)
+    with pytest.raises(DefinitionError) as caught:
+        view.alter(sql=f"CREATE MATERIALIZED VIEW {shop.schema}.other AS {query}")
+    assert caught.value.code == "other-name"
 
 
 def test_registry_and_files_are_one_list(shop: Shop) -> None:

@@ -69,17 +69,26 @@ BAD = [
     ({**OK, "$compute": {"a-b": {"$count": "*"}}}, "INVALID_COMPUTE", "$compute.a-b"),
     ({**OK, "$refresh": "hourly"}, "INVALID_REFRESH", "$refresh"),
     ({**OK, "$refresh": {"moed": "manual"}}, "INVALID_REFRESH", "$refresh.moed"),
-    ({**OK, "$refresh": {"mode": "often"}}, "INVALID_REFRESH_MODE", "mode"),
+    ({**OK, "$refresh": {"mode": "often"}}, "INVALID_REFRESH_MODE", "$refresh.mode"),
     ({**OK, "$refresh": {"mode": "scheduled"}}, "MISSING_SCHEDULE", "$refresh.schedule"),
     ({**OK, "$refresh": {"mode": "scheduled", "schedule": "soon"}}, "INVALID_SCHEDULE", "$refresh.schedule"),
     ({**OK, "$refresh": {"mode": "scheduled", "schedule": 7}}, "INVALID_SCHEDULE", "$refresh.schedule"),
     ({**OK, "$refresh": {"mode": "manual", "schedule": "0 * * * *"}}, "INVALID_SCHEDULE", "$refresh.schedule"),
     ({**OK, "$refresh": {"mode": "scheduled", "schedule": "0 * * * *", "timezone": "Mars"}}, "INVALID_TIMEZONE", "$refresh.timezone"),
     ({**OK, "$refresh": {"timezone": "Mars"}}, "INVALID_TIMEZONE", "$refresh.timezone"),
-    ({**OK, "$refresh": {"strategy": "merge"}}, "INVALID_STRATEGY", "strategy"),
+    ({**OK, "$refresh": {"strategy": "merge"}}, "INVALID_STRATEGY", "$refresh.strategy"),
+    ({**OK, "$refresh": {"strategy": "append"}}, "INVALID_STRATEGY", "$refresh.strategy"),
     ({**OK, "$refresh": {"gracePeriod": "a while"}}, "INVALID_GRACE_PERIOD", "$refresh.gracePeriod"),
     ({**OK, "$refresh": {"retention": 7}}, "INVALID_RETENTION", "$refresh.retention"),
-    ({**OK, "$refresh": {"backend": "paper"}}, "INVALID_BACKEND", "backend"),
+    ({**OK, "$refresh": {"backend": "paper"}}, "INVALID_BACKEND", "$refresh.backend"),
+    ({**OK, "$filter": {"$not": None}}, "INVALID_FILTER", "$filter"),
+    ({**OK, "$filter": {"$and": [None]}}, "INVALID_FILTER", "$filter"),
+    ({**OK, "$filter": {"$or": [{}]}}, "INVALID_FILTER", "$filter"),
+    ({**OK, "$filter": {"id": {}}}, "INVALID_FILTER", "$filter.id"),
+    ({**OK, "$filter": {"id": {"$gt": None}}}, "INVALID_FILTER", "$filter.id"),
+    ({**OK, "$filter": {"id": float("nan")}}, "INVALID_FILTER", "$filter.id"),
+    ({**OK, "$filter": {"id": {"$in": [1, float("inf")]}}}, "INVALID_FILTER", "$filter.id"),
+    ({**OK, "$filter": {"$and": [{"id": [1]}]}}, "INVALID_FILTER", "$filter.id"),
 ]  # fmt: skip
 
 
@@ -229,13 +238,15 @@ def test_F202_refresh_options_become_settings_of_the_view() -> None:
 
 
 def test_F236_key_order_and_spelled_defaults_do_not_count() -> None:
-    from grebe.api.written import digest_of
+    from grebe.api.texts import digest_of
+    from grebe.config import load
 
     one = {"$type": "V", "$from": "orders", "$expand": ["customer"], "$compute": {"n": {"$count": "items"}}}  # fmt: skip
     two = {"$compute": {"n": {"$count": "items"}}, "$projection": "both", "$expand": ["customer"], "$from": "orders", "$refresh": {"mode": "streaming"}, "$type": "V"}  # fmt: skip
     other = {**one, "$filter": {"status": "done"}}
     digests = [
-        digest_of(statement_of(item, LINKS, TABLES.__getitem__)) for item in (one, two, other)
+        digest_of(statement_of(item, LINKS, TABLES.__getitem__), load())
+        for item in (one, two, other)
     ]
     assert digests[0] == digests[1] != digests[2]
 

@@ -281,6 +281,7 @@ def record_of(view: Written, compiled: Compiled) -> ViewRecord:
         before=_before(view, compiled),
         query=view.query,
         settings=compiled.definition.settings,
+        context=view.context,
     )
     return ViewRecord(
         name=view.key,

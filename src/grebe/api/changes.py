@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grebe.api.standing import NEVER
+from grebe.api.texts import digest_of, read_header
 from grebe.api.upkeep import Vacuumed, bound_of, storages_of
-from grebe.api.written import SUFFIXES, Written, digest_of, name_in, read_text
+from grebe.api.written import SUFFIXES, Written
 from grebe.engine.graph import descendants, levels
 from grebe.errors import DefinitionError, GrebeError, LeaseHeldError, RegistryError
 from grebe.model import Policy, TableName
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from grebe.api.project import Project
+    from grebe.compiler.statement import Statement
 
 Definition = str | Path | Mapping[str, Any]
 
@@ -83,6 +85,18 @@ def _dataframe_hint(_: object) -> str:
     return 'return the query as text: return "SELECT …"'
 
 
+def kept_instead(project: Project, given: Given) -> TableName | None:
+    """The view that is there already, for a definition that says IF NOT EXISTS."""
+    if given.definition is None:
+        return None
+    statement = read_header(text_of(given.definition), None)
+    parts = given.name or statement.name
+    if not statement.if_not_exists or parts is None:
+        return None
+    known = project.written().get(str(project.settings.resolve(parts)))
+    return known.name if known else None
+
+
 def new_view(project: Project, given: Given, *, replaces: bool) -> Written:
     """A view that is not saved yet, its name and settings checked.
 
@@ -92,7 +106,7 @@ def new_view(project: Project, given: Given, *, replaces: bool) -> Written:
     if given.definition is None:
         raise DefinitionError("a view needs a definition")
     text = text_of(given.definition)
-    statement = read_text(text, None, project.settings, project.columns())
+    statement = read_header(text, None)
     parts = given.name or statement.name
     if parts is None:
         raise DefinitionError("the view has no name", hint="give one, or CREATE MATERIALIZED VIEW")
@@ -141,7 +155,7 @@ class Unsaved(Written):
     @property
     def digest(self) -> str:
         """Always of the text as it is."""
-        return digest_of(self.statement)
+        return digest_of(self.statement, self.settings)
 
     @property
     def query(self) -> str:
@@ -151,7 +165,7 @@ class Unsaved(Written):
     @property
     def tags(self) -> tuple[str, ...]:
         """Of the text: the record has none yet."""
-        return self.statement.tags
+        return self.header.tags
 
     def parents_among(self, names: Mapping[str, Any]) -> tuple[str, ...]:
         """Of the text: the record has none yet."""
@@ -200,7 +214,7 @@ def unsaved(project: Project, what: str | Path) -> Written:
     path = Path(what) if isinstance(what, Path) or what.endswith(SUFFIXES) else None
     text = text_of(path or str(what))
     file = str(path) if path else None
-    parts = name_in(text, file)
+    parts = read_header(text, file).name
     name = project.settings.resolve(parts or (path.stem if path else "query",))
     return Written(name, text, project.settings, file, columns=project.columns())
 
@@ -214,17 +228,18 @@ def alter(
     if view.file:
         raise _in_file(view)
     record = view.record or ViewRecord(view.key, view.text)
-    policy = policy_given(given.policy) or Policy(record.policy)
+    text = None if given.definition is None else text_of(given.definition)
+    said = _said_in(project, view, text)
+    policy = policy_given(given.policy) or (said and said.policy) or Policy(record.policy)
     merged = {**dict(record.properties), **_free(properties)}
     new = replace(
         record,
         policy=policy,
-        lag=checked(given.lag, record.lag, "lag"),
-        schedule=checked(given.schedule, record.schedule, "schedule"),
+        lag=checked(given.lag, (said and said.lag) or record.lag, "lag"),
+        schedule=checked(given.schedule, (said and said.schedule) or record.schedule, "schedule"),
         properties=tuple(sorted(merged.items())),
     )
-    if given.definition is not None:
-        text = text_of(given.definition)
+    if text is not None:
         project.builder.added(project.written(), ())
         candidate = Unsaved(
             view.name,
@@ -235,7 +250,7 @@ def alter(
         )
         project.builder.added(project.written(), candidate.parents_among(project.written()))
         project.builder.compile(candidate)
-        merged |= {**dict(candidate.statement.properties), **properties}
+        merged |= {**dict(candidate.header.properties), **properties}
         new = replace(new, definition=text, properties=tuple(sorted(merged.items())))
     elif policy is not record.policy and policy in (Policy.STRICT, Policy.INCREMENTAL):
         _refuse_impossible(view, policy)
@@ -246,6 +261,20 @@ def alter(
         _refuse_overtaken(project, view)
         raise overtaken(view)
     return view.name
+
+
+def _said_in(project: Project, view: Written, text: str | None) -> Statement | None:
+    """What a new text says around its query; a name in it must be the view's."""
+    if text is None:
+        return None
+    said = read_header(text, None)
+    if said.name and project.settings.resolve(said.name) != view.name:
+        raise DefinitionError(
+            f'the definition is one of view "{".".join(said.name)}", not of "{view.name}"',
+            hint="a view keeps its name: create another one",
+            code="other-name",
+        )
+    return said
 
 
 def _refuse_overtaken(project: Project, view: Written) -> None:
@@ -329,8 +358,14 @@ def _remove(project: Project, view: Written) -> None:
     def spark() -> SparkSession:
         return project.spark
 
-    # Asked of the catalog, not of the record: one that was recovered may never have been compiled.
     tables, name = project.tables, view.name
+    if name.catalog not in {catalog.name for catalog in project.settings.catalogs}:
+        # Nothing of it can be reached but the record, which else could never be got rid of.
+        project.say(f'catalog "{name.catalog}" is not there: what it keeps of {name} stays')
+        project.registry.drop_view(view.key)
+        project.builder.forget(view.key)
+        return
+    # Asked of the catalog, not of the record: one that was recovered may never have been compiled.
     if shown_storage(name, tables.shown(name, spark)) is not None:
         tables.unpublish(name, spark)
 

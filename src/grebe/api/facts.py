@@ -43,6 +43,8 @@ class Facts:
     """The query as it was compiled: what a declarative definition meant then."""
     settings: tuple[tuple[str, str], ...] = ()
     """What the session said when the view was made, where it changes what the query means."""
+    context: str = ""
+    """What of the project's settings the definition stood in; empty where nobody wrote it down."""
 
     def to_json(self) -> str:
         """The facts as text."""
@@ -82,4 +84,5 @@ def _read(document: dict[str, Any]) -> Facts:
         before=TableName(**document["before"]) if document["before"] else None,
         query=document["query"],
         settings=tuple((key, value) for key, value in document["settings"]),
+        context=document.get("context", ""),
     )

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from grebe.api import changes, reading
 from grebe.api.dag import Dag
 from grebe.api.explained import Explained, Readiness, readiness
+from grebe.api.lookup import Lookup
 from grebe.api.planning import Plan, Plans, planned
 from grebe.api.recovery import Recovered, recover
 from grebe.api.results import Results
@@ -23,7 +24,7 @@ from grebe.api.selection import Selection, exact_name, select
 from grebe.api.standing import Look, Standing, standings
 from grebe.api.upkeep import Retention, Vacuumed, retention
 from grebe.api.view import Runs, Status, Statuses, View
-from grebe.api.written import Lookup, Written, all_written
+from grebe.api.written import Written, all_written
 from grebe.config import Settings, load
 from grebe.engine.graph import levels, with_parents
 from grebe.engine.result import RefreshResult
@@ -127,7 +128,15 @@ class Project:
 
     def written(self) -> dict[str, Written]:
         """Every view as it is written now, by full name."""
-        return all_written(self.settings, self._records(), lambda: self.spark)
+        return all_written(self.settings, self._records(), lambda: self.spark, self._compiled)
+
+    def _compiled(self, view: Written) -> dict[str, str] | None:
+        """The columns of a view as the engine compiled this very text of it, if it did."""
+        engine = self.__dict__.get("engine")  # asking for it would start Spark
+        made = engine.views.get(view.key) if engine else None
+        if made is None or dict(made.definition.properties).get("grebe.definition") != view.text:
+            return None
+        return dict(made.columns)
 
     def _records(self) -> list[ViewRecord]:
         """What the registry knows; a project that never ran has none, and looking makes none."""
@@ -139,7 +148,7 @@ class Project:
 
     def columns(self) -> Lookup:
         """The columns of tables and views, for definitions that name none."""
-        return Lookup(self.settings, self._records(), lambda: self.spark)
+        return Lookup(self.settings, self.written(), lambda: self.spark, self._compiled)
 
     def views(self, selection: Selection = None) -> list[View]:
         """The views of the project, by name."""
@@ -202,10 +211,15 @@ class Project:
             build: fill it now.
             replace: put it in the place of a view of that name.
 
+        With `IF NOT EXISTS` in the definition a view of that name is left as it is, and returned.
+
         Raises:
             DefinitionError: the definition means nothing, or the name is taken.
         """
         given = changes.Given(name, definition, policy, lag, schedule)
+        there = changes.kept_instead(self, given)
+        if there is not None:
+            return View(self, there)
         written = changes.new_view(self, given, replaces=replace)
         views = {**self.written(), written.key: written}
         levels({key: item.parents_among(views) for key, item in views.items()})
@@ -410,10 +424,11 @@ class Project:
         if chosen is not Policy.FULL:
             fresh = self._all_fresh(views, set(names), run_id, begun)
             if fresh is not None:
-                return fresh
+                return fresh.noted(views)
         if plant(self):
             views = self.written()
-        return Results(self.builder.refresh(views, names, run_id, policy=chosen, jobs=jobs))
+        done = self.builder.refresh(views, names, run_id, policy=chosen, jobs=jobs)
+        return Results(done).noted(views)
 
     def _all_fresh(
         self, views: Mapping[str, Written], wanted: set[str], run_id: RunId, begun: float

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from grebe.api.shown import Shown
 from grebe.api.view import error_to_dict
 from grebe.engine.result import RefreshResult
 from grebe.model import Outcome
+
+if TYPE_CHECKING:
+    from grebe.api.written import Written
 
 
 class Results(list[RefreshResult], Shown):
@@ -18,6 +22,12 @@ class Results(list[RefreshResult], Shown):
     def failed(self) -> list[RefreshResult]:
         """The views that failed."""
         return [item for item in self if item.outcome is Outcome.FAILED]
+
+    def noted(self, views: Mapping[str, Written]) -> Results:
+        """The same, with what people should know of a view whatever was done with it."""
+        return Results(
+            replace(item, reasons=(*item.reasons, *views[str(item.view)].notes)) for item in self
+        )
 
     def rows(self) -> tuple[Sequence[str], list[Sequence[object]]]:
         """One line per view."""

@@ -48,6 +48,9 @@ def _run(project: Project, file: Path, name: TableName) -> None:
     except GrebeError:
         raise
     except Exception as error:
+        if _is_taken(error) and _exists(project, name):
+            project.say(f"{name} was made by somebody else meanwhile")
+            return
         detail = str(error).split("\n", maxsplit=1)[0]
         raise DefinitionError(f"{shown} cannot be run", detail=detail) from error
     if not _exists(project, name):
@@ -55,6 +58,12 @@ def _run(project: Project, file: Path, name: TableName) -> None:
             f'{shown} does not make a table "{name}"',
             hint="the file's name is the table's: schema.table.sql",
         )
+
+
+def _is_taken(error: Exception) -> bool:
+    """True when a table could not be made because it is there; catalogs say so each in its way."""
+    text = f"{type(error).__name__} {error}".lower().replace("_", " ")
+    return "already exists" in text or "alreadyexists" in text
 
 
 def _statements(file: Path) -> Iterator[str]:

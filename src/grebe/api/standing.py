@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -108,7 +108,11 @@ def standings(views: Mapping[str, Written], look: Look) -> dict[str, Standing]:
             since = [above[p].stale_since for p in behind]
             dated = [time for time in since if time is not None]
             item = Standing(
-                State.STALE, (reason,), (), item.position, min(dated) if dated else None
+                State.STALE,
+                (*views[name].notes, reason),
+                (),
+                item.position,
+                min(dated) if dated else None,
             )
         found[name] = item
         return item
@@ -121,11 +125,12 @@ def standings(views: Mapping[str, Written], look: Look) -> dict[str, Standing]:
 def standing(view: Written, look: Look) -> Standing:
     """Where one view stands by itself; a problem is told, never raised."""
     if view.error is not None:
-        return Standing(State.INVALID, error=view.error)
+        return Standing(State.INVALID, view.notes, error=view.error)
     try:
-        return _standing(view, look)
+        found = _standing(view, look)
     except GrebeError as error:
-        return Standing(State.STALE, (Reason(error.code, error.message),), error=error)
+        found = Standing(State.STALE, (Reason(error.code, error.message),), error=error)
+    return replace(found, reasons=(*view.notes, *found.reasons))
 
 
 def _standing(view: Written, look: Look) -> Standing:

@@ -5,27 +5,24 @@ A text that is the one last compiled is not parsed again: what was remembered of
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grebe.api.facts import Facts, text_digest
+from grebe.api.lookup import NOT_COMPILED, Compiled, Lookup, Session
+from grebe.api.texts import context_of, digest_of, read_header, read_text, tables_in
 from grebe.config import Settings
-from grebe.errors import ConfigError, DefinitionError, GrebeError
-from grebe.model import Policy, TableName
+from grebe.errors import DefinitionError, GrebeError
+from grebe.model import Policy, Reason, TableName
 from grebe.registry.records import ViewRecord
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from grebe.compiler.declarative.sql import Columns
     from grebe.compiler.statement import Statement
 
-Session = Callable[[], "SparkSession"]
 FOLDER = "views"
 SUFFIXES = (".sql", ".json")
 
@@ -41,7 +38,8 @@ class Written:
     record: ViewRecord | None = None
     error: GrebeError | None = None
     """Why the text means nothing."""
-    file_is_gone: bool = False
+    gone: str | None = None
+    """The file that defined it and no longer does; the registry's text goes on."""
     columns: Columns | None = field(default=None, repr=False)
     """Gives the columns of a table, for definitions that name none."""
 
@@ -57,8 +55,15 @@ class Written:
 
     @property
     def is_as_compiled(self) -> bool:
-        """True when what is remembered was found out of this very text."""
-        return self.facts is not None and self.facts.text == text_digest(self.text)
+        """True when what is remembered was found out of this very text, in the same settings."""
+        if self.facts is None or self.facts.text != text_digest(self.text):
+            return False
+        return self.facts.context in ("", self.context)
+
+    @cached_property
+    def context(self) -> str:
+        """What of the project's settings the text stands in."""
+        return context_of(self.text, self.settings)
 
     @property
     def is_as_recorded(self) -> bool:
@@ -68,7 +73,22 @@ class Written:
     @cached_property
     def statement(self) -> Statement:
         """The text, read."""
-        return read_text(self.text, self.file, self.settings, self.columns)
+        columns = self.columns or Lookup(self.settings, {})
+        return read_text(self.text, self.file, self.settings, columns)
+
+    @cached_property
+    def header(self) -> Statement:
+        """What the text says around its query; no table is looked at."""
+        return read_header(self.text, self.file)
+
+    @property
+    def notes(self) -> tuple[Reason, ...]:
+        """What people should know of it, whatever is done with it."""
+        if self.gone is None:
+            return ()
+        message = f"{self.gone} no longer defines it, so the text of its last refresh goes on"
+        hint = f"grebe drop {self.name}, or write the file again"
+        return (Reason("file-gone", f"{message}; {hint}"),)
 
     @property
     def layout(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -90,7 +110,7 @@ class Written:
         """A digest of what the definition says; spaces, case and comments do not count."""
         if self.is_as_compiled and self.facts:
             return self.facts.key
-        return digest_of(self.statement)
+        return digest_of(self.statement, self.settings)
 
     @property
     def has_changed(self) -> bool:
@@ -102,19 +122,19 @@ class Written:
         """What a refresh may do."""
         if self.record and (self.is_as_recorded or self.file is None):
             return Policy(self.record.policy)
-        return self.statement.policy or Policy.AUTO
+        return self.header.policy or Policy.AUTO
 
     @property
     def lag(self) -> str | None:
         """How old the data may be."""
         known = self.record if self.is_as_recorded else None
-        return known.lag if known else self.statement.lag
+        return known.lag if known else self.header.lag
 
     @property
     def schedule(self) -> str | None:
         """When it is refreshed by itself."""
         known = self.record if self.is_as_recorded else None
-        return known.schedule if known else self.statement.schedule
+        return known.schedule if known else self.header.schedule
 
     @property
     def seen(self) -> ViewRecord | None:
@@ -125,7 +145,7 @@ class Written:
     def properties(self) -> tuple[tuple[str, str], ...]:
         """What is kept with it: of its text and of `alter`, whichever was said last."""
         text, known = (
-            dict(self.statement.properties),
+            dict(self.header.properties),
             dict(self.record.properties if self.record else ()),
         )
         merged = {**text, **known} if self.is_as_recorded else {**known, **text}
@@ -134,7 +154,7 @@ class Written:
     @property
     def tags(self) -> tuple[str, ...]:
         """Words to select it by."""
-        return self.facts.tags if self.is_as_compiled and self.facts else self.statement.tags
+        return self.facts.tags if self.is_as_compiled and self.facts else self.header.tags
 
     def parents_among(self, names: Mapping[str, Any]) -> tuple[str, ...]:
         """The views that it reads, of those that there are."""
@@ -145,148 +165,47 @@ class Written:
     @cached_property
     def tables(self) -> tuple[str, ...]:
         """Every table that its query names, in full; none when it cannot be read."""
-        from sqlglot import exp
-
-        from grebe.compiler.parse import parse
-
-        try:
-            tree = parse(self.query, "spark")
-            found = [
-                self.settings.resolve([part.name for part in table.parts])
-                for table in tree.find_all(exp.Table)
-                if table.name
-            ]
-        except GrebeError:
-            return ()
-        return tuple(sorted({str(name) for name in found}))
-
-
-def digest_of(statement: Statement) -> str:
-    """A digest of a statement's meaning for the rows of the view."""
-    from grebe.compiler.parse import normalised, parse
-    from grebe.compiler.partitions import read_partitions
-
-    text = normalised(parse(statement.query, "spark"), "spark")
-    divided = [f"by {part}" for part in read_partitions(statement.partitioned_by)]
-    parts = "\x1f".join([text, *statement.columns, *divided])
-    return blake2b(parts.encode(), digest_size=16).hexdigest()
-
-
-def is_declarative(text: str) -> bool:
-    """True for a definition as JSON."""
-    return text.lstrip().startswith("{")
-
-
-def read_text(
-    text: str, file: str | None, settings: Settings, columns: Columns | None = None
-) -> Statement:
-    """The statement that a text means: SQL, or a declarative definition as JSON."""
-    from grebe.compiler.statement import read_statement
-
-    if not is_declarative(text):
-        return read_statement(text, file)
-    from grebe.compiler.declarative.sql import statement_of
-
-    document = _document(text, file)
-    statement = statement_of(document, settings.links, columns or Lookup(settings, ()))
-    return _as_divisible(statement, settings)
-
-
-def _as_divisible(statement: Statement, settings: Settings) -> Statement:
-    """A declared layout is a wish: without the partitions that the view's format does not have."""
-    from grebe.compiler.partitions import read_partitions
-    from grebe.engine.tables import Tables
-
-    if statement.name is None or not statement.partitioned_by:
-        return statement
-    try:
-        parts = read_partitions(statement.partitioned_by)
-        Tables(settings).partitioning(settings.resolve(statement.name), parts)
-    except DefinitionError:
-        return replace(statement, partitioned_by=())
-    return statement
-
-
-def name_in(text: str, file: str | None) -> tuple[str, ...] | None:
-    """The name that a text gives its view, if it does; no table is looked at."""
-    from grebe.compiler.statement import read_statement
-
-    if not is_declarative(text):
-        return read_statement(text, file).name
-    from grebe.compiler.declarative.declared import declared
-
-    return tuple(declared(_document(text, file)).name.split("."))
-
-
-def _document(text: str, file: str | None) -> object:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise DefinitionError(
-            f"{file or 'the definition'} is not JSON", detail=str(error), code="not-json"
-        ) from None
-
-
-class Lookup:
-    """The columns of tables and views, as they are now."""
-
-    def __init__(
-        self, settings: Settings, records: Sequence[ViewRecord], spark: Session | None = None
-    ) -> None:
-        self.settings = settings
-        self.records = records
-        self.spark = spark or _no_spark
-
-    def __call__(self, name: str) -> dict[str, str]:
-        """Names and types, in order."""
-        from grebe.engine.tables import Tables
-
-        table = self.settings.resolve(name)
-        for record in self.records:
-            facts = Facts.from_json(record.compiled) if record.name == str(table) else None
-            if facts is not None:
-                return dict(facts.columns)
-        head = Tables(self.settings).source(table, self.spark).head()
-        return {column.name: column.type for column in head.schema.columns}
-
-
-def _no_spark() -> SparkSession:
-    raise ConfigError(
-        "the columns of this table can only be read through Spark",
-        hint="write the view as SQL",
-    )
+        return tables_in(self.text, lambda: self.query, self.settings)
 
 
 def all_written(
-    settings: Settings, records: Sequence[ViewRecord], spark: Session | None = None
+    settings: Settings,
+    records: Sequence[ViewRecord],
+    spark: Session | None = None,
+    compiled: Compiled | None = None,
 ) -> dict[str, Written]:
-    """Every view of a project by its full name: files first, then what only the registry knows."""
+    """Every view of a project by its full name: files first, then what only the registry knows.
+
+    Args:
+        settings: the project's.
+        records: what the registry knows.
+        spark: the session, for tables whose columns only Spark can read.
+        compiled: the columns of a view that was compiled since, if it was.
+    """
     found: dict[str, Written] = {}
-    columns = Lookup(settings, records, spark)
-    by_file = {facts.file: item for item in records if (facts := Facts.from_json(item.compiled))}
+    by_file = {
+        facts.file: item
+        for item in records
+        if (facts := Facts.from_json(item.compiled)) and facts.file
+    }
     for file in sorted(_files(settings.folder / FOLDER)):
         one = _from_file(file, settings, by_file)
-        one.columns = columns
-        _read(one)
         other = found.get(one.key)
         if other is not None:
-            one.error = _twice(one, other)
-            one = Written(other.name, other.text, settings, other.file, other.record, one.error)
+            error = _twice(one, other)
+            one = Written(other.name, other.text, settings, other.file, other.record, error)
         found[one.key] = one
     for record in records:
         if record.name in found:
             found[record.name].record = record
         else:
-            facts = Facts.from_json(record.compiled)
-            file_name = facts.file if facts else None
-            found[record.name] = Written(
-                _named(record, settings),
-                record.definition,
-                settings,
-                record=record,
-                file_is_gone=file_name is not None,
-                columns=columns,
-            )
+            one = _from_record(record, settings)
+            found[one.key] = one
+    columns = Lookup(settings, found, spark, compiled)
+    for one in found.values():
+        one.columns = columns
+    for one in found.values():
+        _read(one)
     return dict(sorted(found.items()))
 
 
@@ -296,44 +215,79 @@ def _files(folder: Path) -> Iterator[Path]:
             yield from (file for file in folder.rglob(f"*{suffix}") if file.is_file())
 
 
-def _from_file(file: Path, settings: Settings, by_file: Mapping[str | None, ViewRecord]) -> Written:
+def _from_file(file: Path, settings: Settings, by_file: Mapping[str, ViewRecord]) -> Written:
+    """The view in a file.
+
+    One that says nothing sensible still has a name, the one it had before or its path: so it is
+    shown as it is, and hides no other.
+    """
     shown = file.relative_to(settings.folder).as_posix()
-    path = file.relative_to(settings.folder / FOLDER).with_suffix("")
-    name = settings.resolve(path.parts)
+    known = by_file.get(shown)
+    path = file.relative_to(settings.folder / FOLDER).with_suffix("").parts
+    text, parts, problem = "", None, None
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         problem = DefinitionError(f"{shown} cannot be read", detail=str(error))
-        return Written(name, "", settings, shown, error=problem)
-    known = by_file.get(shown)
-    if known is not None and known.definition == text:
-        return Written(_named(known, settings), text, settings, shown, known)
+    if known is not None and (problem or known.definition == text):
+        return _from_record(known, settings, shown, text, problem)
     try:
-        parts = name_in(text, shown)
-        if parts:
-            name = settings.resolve(parts)
+        if problem is None:
+            parts = read_header(text, shown).name
+        return Written(settings.resolve(parts or path), text, settings, shown, error=problem)
     except GrebeError as error:
-        return Written(name, text, settings, shown, error=error)
-    return Written(name, text, settings, shown)
+        if known is not None:
+            return _from_record(known, settings, shown, text, error)
+        return Written(_as_said(parts or path, settings), text, settings, shown, error=error)
+
+
+def _from_record(
+    record: ViewRecord,
+    settings: Settings,
+    file: str | None = None,
+    text: str | None = None,
+    error: GrebeError | None = None,
+) -> Written:
+    """A view as the registry knows it; one whose catalog is not there any more is told, not raised."""
+    facts = Facts.from_json(record.compiled)
+    gone = facts.file if facts and file is None else None
+    text = record.definition if text is None else text
+    try:
+        name = _named(record.name, facts, settings)
+    except GrebeError as unknown:
+        name, error = _as_said(tuple(record.name.split(".")), settings), error or unknown
+    return Written(name, text, settings, file, record, error, gone)
 
 
 def _read(one: Written) -> None:
-    """Read a text that is new, so that what is wrong with it is known from now on."""
-    if one.error is None and not one.is_as_recorded:
-        try:
-            one.statement  # noqa: B018  it is kept when it is first asked for
-        except GrebeError as error:
+    """Read a text that is new, so that what is wrong with it is known from now on.
+
+    A declarative one over views that nobody compiled yet waits for them.
+    """
+    if one.error is not None or (one.is_as_recorded and (one.facts is None or one.is_as_compiled)):
+        return
+    try:
+        one.statement  # noqa: B018  it is kept when it is first asked for
+    except GrebeError as error:
+        if error.code != NOT_COMPILED:
             one.error = error
 
 
-def _named(record: ViewRecord, settings: Settings) -> TableName:
-    facts = Facts.from_json(record.compiled)
+def _named(name: str, facts: Facts | None, settings: Settings) -> TableName:
     if facts and facts.storage:
         schema = facts.storage
         prefix = f"{schema.catalog}.{schema.schema}."
-        if record.name.startswith(prefix):
-            return TableName(schema.catalog, schema.schema, record.name.removeprefix(prefix))
-    return settings.resolve(record.name.split("."))
+        if name.startswith(prefix):
+            return TableName(schema.catalog, schema.schema, name.removeprefix(prefix))
+    return settings.resolve(name.split("."))
+
+
+def _as_said(parts: Sequence[str], settings: Settings) -> TableName:
+    """The name as it is written, of a catalog that need not be there."""
+    if len(parts) <= len(("schema", "table")):
+        return settings.resolve(parts)
+    catalog, *schemas, name = parts
+    return TableName(catalog, ".".join(schemas), name)
 
 
 def _twice(one: Written, other: Written) -> DefinitionError:

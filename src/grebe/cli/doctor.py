@@ -15,6 +15,7 @@ from grebe.api.shown import Shown
 from grebe.config import Catalog, Settings, TableFormat, load
 from grebe.errors import GrebeError, MissingExtraError, UnknownTableError
 from grebe.model import TableName
+from grebe.registry.records import ViewRecord
 
 _EXTRAS = {TableFormat.DELTA: ("deltalake", "delta"), TableFormat.DUCKLAKE: ("duckdb", "ducklake")}
 _ROOM = 500 * 1024 * 1024
@@ -129,14 +130,28 @@ def _registry(settings: Settings) -> str:
         return f"{registry.database.place}, {len(registry.views())} views"
 
 
+def _records(settings: Settings) -> list[ViewRecord]:
+    """What the registry knows; a registry that cannot be opened is a finding of its own."""
+    from grebe.registry import Registry
+
+    url = settings.registry_url
+    if url.startswith("sqlite:///") and not Path(url.removeprefix("sqlite:///")).exists():
+        return []
+    try:
+        with Registry.open(url) as registry:
+            return registry.views()
+    except GrebeError:
+        return []
+
+
 def _views(settings: Settings) -> str:
     from grebe.api.written import all_written
 
-    written = all_written(settings, [])
+    written = all_written(settings, _records(settings))
     for view in written.values():
         if view.error is not None:
             raise view.error
-    return f"{len(written)} in files"
+    return f"{sum(view.file is not None for view in written.values())} in files"
 
 
 def _catalogs(settings: Settings) -> Iterator[tuple[str, Callable[[], str]]]:

@@ -142,6 +142,8 @@ class _Reader:
         self._expect("MATERIALIZED", instead="a view is a SELECT or CREATE MATERIALIZED VIEW")
         self._expect("VIEW")
         is_lenient = self._skip("IF", "NOT", "EXISTS")
+        if replaces and is_lenient:
+            raise self._wrong("OR REPLACE and IF NOT EXISTS contradict each other")
         name = self._name()
         columns = self._columns() if self._sees("(") else ()
         while not self._sees("AS"):

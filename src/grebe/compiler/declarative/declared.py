@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from re import compile as pattern
 from typing import Any, Final
 
@@ -12,12 +13,15 @@ from grebe.errors import DeclarationError, DefinitionError, did_you_mean
 
 PROJECTIONS: Final = ("olap", "oltp", "both")
 MODES: Final = ("streaming", "scheduled", "manual")
-STRATEGIES: Final = ("replace", "append")
+STRATEGIES: Final = ("replace",)
+"""A view equals its query: `append`, which keeps what the query no longer gives, is not one."""
 BACKENDS: Final = ("native", "iceberg", "delta")
 BUCKETS: Final = ("minute", "hour", "day", "week", "month", "quarter", "year")
 AGGREGATES: Final = ("$count", "$sum", "$avg", "$min", "$max", "$first", "$last", "$stddev", "$variance")  # fmt: skip
 COMPARISONS: Final = ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin", "$exists")
 DEPTH: Final = 3
+NESTED: Final = 30
+"""Conditions in conditions; far below what the parser of SQL can stand."""
 DIRECTIVES: Final = (
     "$type", "$projection", "$from", "$expand", "$flatten", "$filter", "$select", "$unnest",
     "$groupBy", "$compute", "$refresh",
@@ -56,7 +60,6 @@ class Refreshed:
     mode: str = "streaming"
     schedule: str | None = None
     timezone: str = "UTC"
-    strategy: str = "replace"
     grace: str | None = None
     retention: str | None = None
     backend: str | None = None
@@ -105,7 +108,7 @@ def declared(spec: object) -> Declared:
         projection=_one_of(spec, "$projection", PROJECTIONS, "INVALID_PROJECTION", "both"),
         expand=_expand(spec.get("$expand", ())),
         flatten=_flatten(spec.get("$flatten", {})),
-        filter=_filter(spec.get("$filter")),
+        filter=_filter(spec["$filter"]) if spec.get("$filter") is not None else None,
         select=_select(spec.get("$select", ())),
         unnest=_unnest(spec.get("$unnest")),
         group_by=_group_by(spec["$groupBy"]) if "$groupBy" in spec else None,
@@ -132,11 +135,11 @@ def _source(spec: Mapping[str, Any]) -> str:
 
 
 def _one_of(
-    spec: Mapping[str, Any], key: str, allowed: Sequence[str], code: str, default: str
+    spec: Mapping[str, Any], key: str, allowed: Sequence[str], code: str, default: str, at: str = ""
 ) -> str:
     value = spec.get(key, default)
     if value not in allowed or not isinstance(value, str):
-        raise wrong(code, key, f"{key} is {value!r}", f"allowed: {', '.join(allowed)}")
+        raise wrong(code, f"{at}{key}", f"{key} is {value!r}", f"allowed: {', '.join(allowed)}")
     return value
 
 
@@ -170,9 +173,9 @@ def _flatten(value: object) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(value.items()))
 
 
-def _filter(value: object) -> Mapping[str, Any] | None:
-    if value is None:
-        return None
+def _filter(value: object, depth: int = 0) -> Mapping[str, Any]:
+    if depth > NESTED:
+        raise wrong("INVALID_FILTER", "$filter", f"conditions are more than {NESTED} deep")
     if not isinstance(value, Mapping) or not value:
         raise wrong("INVALID_FILTER", "$filter", "$filter maps fields to values or comparisons")
     for key, wanted in value.items():
@@ -181,9 +184,9 @@ def _filter(value: object) -> Mapping[str, Any] | None:
             if not isinstance(wanted, (list, tuple)) or not wanted:
                 raise wrong("INVALID_FILTER", field, f"{key} is a list of conditions")
             for item in wanted:
-                _filter(item)
+                _filter(item, depth + 1)
         elif key == "$not":
-            _filter(wanted)
+            _filter(wanted, depth + 1)
         else:
             _path(key, "INVALID_FILTER", field)
             _condition(wanted, field)
@@ -194,6 +197,8 @@ def _condition(wanted: object, field: str) -> None:
     if not isinstance(wanted, Mapping):
         _plain(wanted, field)
         return
+    if not wanted:
+        raise wrong("INVALID_FILTER", field, "there is no comparison", 'write {"$gt": 5}')
     for operator, operand in wanted.items():
         if operator not in COMPARISONS:
             hint = did_you_mean(str(operator), COMPARISONS)
@@ -206,6 +211,9 @@ def _condition(wanted: object, field: str) -> None:
                 _plain(item, field)
         elif operator == "$exists" and not isinstance(operand, bool):
             raise wrong("INVALID_FILTER", field, "$exists is true or false")
+        elif operand is None and operator not in ("$eq", "$ne"):
+            hint = 'write {"$exists": false} for fields without a value'
+            raise wrong("INVALID_FILTER", field, f"nothing is {operator} null", hint)
         else:
             _plain(operand, field)
 
@@ -213,6 +221,8 @@ def _condition(wanted: object, field: str) -> None:
 def _plain(value: object, field: str) -> None:
     if value is not None and not isinstance(value, (str, int, float, bool)):
         raise wrong("INVALID_FILTER", field, f"{value!r} is not a value")
+    if isinstance(value, float) and not isfinite(value):
+        raise wrong("INVALID_FILTER", field, f"{value} is not a number that can be compared with")
 
 
 def _select(value: object) -> tuple[tuple[str | None, str], ...]:
@@ -304,15 +314,15 @@ def _refresh(value: object) -> Refreshed:
         if key not in _REFRESH:
             hint = did_you_mean(str(key), _REFRESH) or f"keys: {', '.join(_REFRESH)}"
             raise wrong("INVALID_REFRESH", f"$refresh.{key}", f'"{key}" is unknown', hint)
-    mode = _one_of(value, "mode", MODES, "INVALID_REFRESH_MODE", "streaming")
+    mode = _one_of(value, "mode", MODES, "INVALID_REFRESH_MODE", "streaming", "$refresh.")
+    _one_of(value, "strategy", STRATEGIES, "INVALID_STRATEGY", "replace", "$refresh.")
     return Refreshed(
         mode=mode,
         schedule=_cron(value, mode),
         timezone=value.get("timezone", "UTC"),
-        strategy=_one_of(value, "strategy", STRATEGIES, "INVALID_STRATEGY", "replace"),
         grace=_length(value, "gracePeriod", "INVALID_GRACE_PERIOD"),
         retention=_length(value, "retention", "INVALID_RETENTION"),
-        backend=_one_of(value, "backend", BACKENDS, "INVALID_BACKEND", "native"),
+        backend=_one_of(value, "backend", BACKENDS, "INVALID_BACKEND", "native", "$refresh."),
     )
 
 

@@ -8,7 +8,7 @@ with many rows at its end makes one row per element, so it has to be said in `$e
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from sqlglot import exp
@@ -42,6 +42,24 @@ _CALLS: Final = {
 _SIGNS: Final = {"$eq": "=", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 
 
+def header_of(known: Declared) -> Statement:
+    """Everything that a definition says around its query; no table is looked at."""
+    refresh = known.refresh
+    properties = dict(_LAYOUTS[known.projection])
+    if refresh.retention:
+        kept = int(duration(refresh.retention).total_seconds() * 1000)
+        properties["history.expire.max-snapshot-age-ms"] = str(kept)
+    schedule = refresh.schedule and f"CRON '{refresh.schedule}' AT TIME ZONE '{refresh.timezone}'"
+    return Statement(
+        query="",
+        name=tuple(known.name.split(".")),
+        using=None if refresh.backend == "native" else refresh.backend,
+        lag=refresh.grace,
+        schedule=schedule,
+        properties=tuple(sorted(properties.items())),
+    )
+
+
 def statement_of(spec: object, links: Links, columns: Columns) -> Statement:
     """The statement that a declarative definition means.
 
@@ -50,24 +68,13 @@ def statement_of(spec: object, links: Links, columns: Columns) -> Statement:
         UnknownTableError: a table that does not exist.
     """
     known = declared(spec)
-    writer = _Writer(known, links, columns)
-    query, first_time = writer.query()
-    refresh = known.refresh
-    properties = dict(_LAYOUTS[known.projection])
-    if refresh.retention:
-        kept = int(duration(refresh.retention).total_seconds() * 1000)
-        properties["history.expire.max-snapshot-age-ms"] = str(kept)
-    schedule = refresh.schedule and f"CRON '{refresh.schedule}' AT TIME ZONE '{refresh.timezone}'"
-    return Statement(
+    query, first_time = _Writer(known, links, columns).query()
+    return replace(
+        header_of(known),
         query=query,
-        name=tuple(known.name.split(".")),
         partitioned_by=(f"days({quoted(first_time)})",)
         if known.projection == "olap" and first_time
         else (),
-        using=None if refresh.backend == "native" else refresh.backend,
-        lag=refresh.grace,
-        schedule=schedule,
-        properties=tuple(sorted(properties.items())),
         text=query,
     )
 
@@ -389,11 +396,12 @@ def _compared(sql: str, sign: str, value: Any, kind: str) -> str:  # noqa: ANN40
     if sign == "$exists":
         return f"{sql} IS {'NOT ' if value else ''}NULL"
     if sign in ("$in", "$nin"):
-        listed = ", ".join(_typed(item, kind) for item in value)
+        listed = ", ".join(_typed(item, kind) for item in value if item is not None)
+        found = [f"{sql} IN ({listed})"] if listed else []
+        found += [f"{sql} IS NULL"] if None in value else []
+        within = f"({' OR '.join(found)})"
         # A field that is not there is in no list: NULL must not make the answer unknown.
-        return (
-            f"{sql} IN ({listed})" if sign == "$in" else f"NOT COALESCE({sql} IN ({listed}), FALSE)"
-        )
+        return within if sign == "$in" else f"NOT COALESCE({within}, FALSE)"
     if value is None:
         return f"{sql} IS {'NOT ' if sign == '$ne' else ''}NULL"
     if sign == "$ne":

@@ -1,3 +1,3 @@
-CREATE TABLE lake.shop.customers (customer BIGINT, city STRING) USING iceberg;
-INSERT INTO lake.shop.customers
-SELECT id, element_at(array('Oslo', 'Bergen', 'Tromsø'), CAST(id % 3 + 1 AS INT)) FROM range(45)
+CREATE TABLE lake.shop.customers USING iceberg AS
+SELECT id AS customer, element_at(array('Oslo', 'Bergen', 'Tromsø'), CAST(id % 3 + 1 AS INT)) AS city
+FROM range(45)
