@@ -123,6 +123,9 @@ class Site:
         if kind == "first":
             self.engine.define(names[0], texts[names[0]])
         self.holds()
+        self.abandoned()
+        if seed // len(MATRIX) % 2:
+            self.refreshed()  # nobody has to recover first
         self.recovered()
         self.refreshed()
         if kind == "first":
@@ -137,9 +140,13 @@ class Site:
                 assert (position.foreign, position.unproven) == ((), None)
                 self.engine.verify(f"{SCHEMA}.{name}")
 
+    def abandoned(self) -> None:
+        """Nobody holds a view any more: the leases of the dead have run out."""
+        until(lambda: True if not any(map(self.held, self.views)) else None, "leases stay")
+
     def recovered(self) -> None:
         """Nothing is left of the dead run, and there is nothing to do twice."""
-        until(lambda: True if not any(map(self.held, self.views)) else None, "leases stay")
+        self.abandoned()
         self.engine.recover(older_than=timedelta(0))
         assert self.engine.recover(older_than=timedelta(0)) == []
         assert self.registry.unfinished() == []
