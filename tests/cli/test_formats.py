@@ -237,6 +237,10 @@ def read_as_of_a_time(site: Site) -> None:
     assert rows(moment) == before
     with pytest.raises(HistoryExpiredError, match="2001"):
         view.read(datetime(2001, 1, 1, tzinfo=UTC))
+    now, text = rows(), site.project.written()[str(view.name)].text
+    view.alter(sql=f"SELECT 1 AS one, 2 AS two FROM ({text})")
+    assert rows() == now  # what the public name shows, until the view is refreshed
+    view.alter(sql=text)
 
 
 def dropped(site: Site) -> None:

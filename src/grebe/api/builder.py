@@ -120,6 +120,25 @@ class Builder:
         self, views: Mapping[str, Written], names: Iterable[str]
     ) -> tuple[dict[str, Compiled], dict[str, GrebeError]]:
         """These views and all that they read, parents first; and what failed, with the reason."""
+        return self._each(views, names, self.add)
+
+    def compiled(
+        self, views: Mapping[str, Written], names: Iterable[str]
+    ) -> tuple[dict[str, Compiled], dict[str, GrebeError]]:
+        """The same, only compiled: no table and no record is written."""
+        return self._each(views, names, self._look)
+
+    def _look(self, view: Written) -> Compiled:
+        made = self.compile(view)
+        self.engine.views[view.key] = made
+        return made
+
+    def _each(
+        self,
+        views: Mapping[str, Written],
+        names: Iterable[str],
+        make: Callable[[Written], Compiled],
+    ) -> tuple[dict[str, Compiled], dict[str, GrebeError]]:
         parents = {name: view.parents_among(views) for name, view in views.items()}
         wanted = with_parents(names, parents)
         done: dict[str, Compiled] = {}
@@ -130,7 +149,7 @@ class Builder:
                 if any(parent in failed for parent in parents[name]):
                     continue
                 try:
-                    done[name] = self.add(views[name])
+                    done[name] = make(views[name])
                 except GrebeError as error:
                     failed[name] = error
         return done, failed

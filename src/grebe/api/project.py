@@ -16,7 +16,7 @@ from grebe.api import changes, reading
 from grebe.api.dag import Dag
 from grebe.api.explained import Explained, Readiness, readiness
 from grebe.api.lookup import Lookup
-from grebe.api.planning import Plan, Plans, planned
+from grebe.api.planning import Plans, planned, standing_still
 from grebe.api.recovery import Recovered, recover
 from grebe.api.results import Results
 from grebe.api.seeds import plant
@@ -26,11 +26,11 @@ from grebe.api.upkeep import Retention, Vacuumed, retention
 from grebe.api.view import Runs, Status, Statuses, View
 from grebe.api.written import Written, all_written
 from grebe.config import Settings, load
-from grebe.engine.graph import levels, with_parents
+from grebe.engine.graph import levels
 from grebe.engine.result import RefreshResult
 from grebe.engine.tables import Tables
-from grebe.errors import GrebeError, UnknownTableError
-from grebe.model import Outcome, Policy, Reason, RunId, State, TableName
+from grebe.errors import UnknownTableError
+from grebe.model import Outcome, Policy, RunId, State, TableName
 from grebe.registry.records import RunRecord, ViewRecord
 
 if TYPE_CHECKING:
@@ -352,7 +352,7 @@ class Project:
     def _explained(self, view: Written, views: Mapping[str, Written]) -> dict[str, Any]:
         from grebe.compiler.explain import explain
 
-        self.builder.added(views, view.parents_among(views))
+        self.builder.compiled(views, view.parents_among(views))
         return explain(self.builder.compile(view).plan).to_dict()
 
     def _readiness(self, view: Written, views: Mapping[str, Written]) -> tuple[Readiness, ...]:
@@ -365,36 +365,21 @@ class Project:
         full: bool = False,
         policy: Policy | str | None = None,
     ) -> Plans:
-        """What a refresh of the chosen views would do now; nothing is written."""
-        views = self.written()
-        names = list(self._selected(views, selection))
-        parents = {name: view.parents_among(views) for name, view in views.items()}
-        wanted = with_parents(names, parents)
-        chosen = Policy.FULL if full else changes.policy_given(policy)
-        plans: dict[str, Plan] = {}
-        self.engine.views.clear()
-        for level in levels({name: parents[name] for name in wanted}):
-            for name in level:
-                plans[name] = self._plan(views[name], plans, chosen)
-        return Plans(plans.values())
+        """What a refresh of the same views would do now; nothing is written.
 
-    def _plan(self, view: Written, before: Mapping[str, Plan], policy: Policy | None) -> Plan:
-        above = [before[name] for name in view.parents_among(before)]
-        if any(plan.outcome is Outcome.FAILED for plan in above):
-            reason = Reason("upstream-failed", "a view that it reads fails")
-            return Plan(view.name, Outcome.FAILED, (reason,))
-        if any(str(plan.view) not in self.engine.views for plan in above):
-            reason = Reason("first-refresh", "the view holds no rows yet")
-            return Plan(view.name, Outcome.FULL, (reason,))
-        try:
-            compiled = self.builder.compile(view)
-            plan = planned(self.engine, compiled, before, policy)
-        except GrebeError as error:
-            reason = Reason(error.code, error.explain())
-            return Plan(view.name, Outcome.FAILED, (reason,), error=error)
-        if self.tables.position(compiled.storage_name, lambda: self.spark) is not None:
-            self.engine.views[view.key] = compiled
-        return plan
+        What changes in a view that is refreshed first is not known before: `parent-moves`.
+        """
+        views = self.written()
+        names = set(self._selected(views, selection))
+        chosen = Policy.FULL if full else changes.policy_given(policy)
+        levels({name: view.parents_among(views) for name, view in views.items()})
+        if not names:
+            return Plans()
+        if chosen is not Policy.FULL:
+            fresh = self._all_fresh(views, names, RunId("plan"), time.monotonic())
+            if fresh is not None:
+                return Plans(standing_still(views[str(item.view)]) for item in fresh)
+        return Plans(planned(self, views, names, chosen))
 
     # --- doing ----------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from grebe.errors import GrebeError, HistoryExpiredError, RefreshError
-from grebe.model import Version
+from grebe.model import TableName, Version
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -17,60 +17,89 @@ if TYPE_CHECKING:
 
 
 def compiled(project: Project, view: Written) -> Compiled:
-    """A view that the engine knows, and all that it reads."""
-    done, failed = project.builder.added(project.written(), [view.key])
+    """A view compiled with all that it reads; nothing is written."""
+    done, failed = project.builder.compiled(project.written(), [view.key])
     if failed:
         raise next(iter(failed.values()))
     return done[view.key]
 
 
 def read(project: Project, view: Written, as_of: str | int | datetime | None) -> DataFrame:
-    """The rows that a view shows.
+    """The rows that a view shows: those of its public name, whatever its definition says by now.
 
     Raises:
         RefreshError: the view was never refreshed.
         HistoryExpiredError: there is no such version any more.
     """
-    from grebe.engine.public import public_sql
+    from grebe.engine.public import STORED
 
-    made = compiled(project, view)
-    position = project.tables.position(made.storage_name, lambda: project.spark)
-    if position is None or position.frontier is None or position.version is None:
+    storage = _storage(project, view)
+    position = project.tables.position(storage, lambda: project.spark) if storage else None
+    if storage is None or position is None or position.frontier is None or not position.version:
         raise RefreshError(
             f'view "{view.name}" was never refreshed',
             hint=f"grebe refresh {view.name}",
             code="never-refreshed",
         )
-    version = _version(project, made, as_of) if as_of is not None else position.version
-    return project.spark.sql(public_sql(made, _at_version(project, made, version)))
+    version = _version(project, view, storage, as_of) if as_of is not None else position.version
+    rows = _at_version(project, view, storage, version)
+    stored = f"WITH `{STORED}` AS (SELECT * FROM {rows})"
+    return project.spark.sql(f"{stored}\n{_select(project, view, storage)}")
 
 
-def _version(project: Project, made: Compiled, as_of: str | int | datetime) -> Version:
+def _storage(project: Project, view: Written) -> TableName | None:
+    """The table behind the public name; of one that a run could not show yet, its own."""
+    from grebe.engine.choice import shown_storage
+
+    shown = shown_storage(view.name, project.tables.shown(view.name, lambda: project.spark))
+    return shown or (view.facts.storage if view.facts else None)
+
+
+def _select(project: Project, view: Written, storage: TableName) -> str:
+    """What the storage table keeps as the SELECT of its view, else what the view says now."""
+    from grebe.engine.public import PUBLIC, STORED, public_sql
+
+    kept = project.tables.properties(storage, lambda: project.spark) or {}
+    if PUBLIC in kept:
+        return kept[PUBLIC]
+    made = compiled(project, view)
+    if made.storage_name != storage:
+        raise RefreshError(
+            f'view "{view.name}" has another definition than its rows',
+            hint=f"grebe refresh {view.name}",
+            code="definition-changed",
+        )
+    return public_sql(made, STORED)
+
+
+def _version(
+    project: Project, view: Written, storage: TableName, as_of: str | int | datetime
+) -> Version:
     moment = _moment(as_of)
     if moment is None:
         return Version(str(as_of))
-    found = project.tables.version_at(made.storage_name, moment, lambda: project.spark)
+    found = project.tables.version_at(storage, moment, lambda: project.spark)
     if found is None:
         raise HistoryExpiredError(
-            f'view "{made.name}" cannot be read as of "{as_of}"',
+            f'view "{view.name}" cannot be read as of "{as_of}"',
             detail="no version from that time or before is left",
             hint="`grebe history` names the runs",
         )
     return found
 
 
-def _at_version(project: Project, made: Compiled, version: Version) -> str:
-    source = project.tables.source(made.storage_name, lambda: project.spark)
+def _at_version(project: Project, view: Written, storage: TableName, version: Version) -> str:
+    source = project.tables.source(storage, lambda: project.spark)
     try:
         ids = [column.id for column in source.schema_at(version).columns]
         rows = source.read_at(version, ids)
     except (GrebeError, ValueError) as error:
         raise HistoryExpiredError(
-            f'view "{made.name}" has no version "{version}"',
+            f'view "{view.name}" has no version "{version}"',
             detail=str(error),
             hint="`grebe history` names the runs",
         ) from error
-    name = f"__grebe_read_{abs(hash((str(made.storage_name), version)))}"
+    name = f"__grebe_read_{abs(hash((str(storage), version)))}"
     rows.createOrReplaceTempView(name)
     return f"`{name}`"
 

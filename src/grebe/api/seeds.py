@@ -17,14 +17,18 @@ FOLDER = "seeds"
 
 def plant(project: Project) -> bool:
     """Run the file of every table that does not exist; True when some did not."""
-    planted = False
-    for file in sorted((project.settings.folder / FOLDER).glob("*.sql")):
-        name = project.settings.resolve(file.stem)
-        if not _exists(project, name):
-            project.say(f"making {name} from {FOLDER}/{file.name}")
-            _run(project, file, name)
-            planted = True
-    return planted
+    missing = pending(project)
+    for name, file in missing.items():
+        project.say(f"making {name} from {FOLDER}/{file.name}")
+        _run(project, file, name)
+    return bool(missing)
+
+
+def pending(project: Project) -> dict[TableName, Path]:
+    """The tables that do not exist, with the files that would make them."""
+    files = sorted((project.settings.folder / FOLDER).glob("*.sql"))
+    named = {project.settings.resolve(file.stem): file for file in files}
+    return {name: file for name, file in named.items() if not _exists(project, name)}
 
 
 def _exists(project: Project, name: TableName) -> bool:

@@ -61,9 +61,17 @@ def compile_view(
     for parent_name in parents:
         storage = views[parent_name].storage_name
         names[str(storage)] = storage
-        schemas[str(storage)] = _used(open_source(storage))
+        schemas[str(storage)] = _stored(views[parent_name], open_source)
     analysis = Analysis(spark, names, schemas)
     return _compiled(definition, analysis, _over_storage(lowered, views), parents)
+
+
+def _stored(view: View, open_source: Open) -> list[Used]:
+    """The columns of a parent's storage table; as they will be, where it is not made yet."""
+    try:
+        return _used(open_source(view.storage_name))
+    except UnknownTableError:
+        return [Used(column.name, column.id, column.type) for column in view.stored.columns]
 
 
 def _frozen(

@@ -14,6 +14,7 @@ from grebe.engine.compile import compile_view
 from grebe.engine.graph import levels, with_parents
 from grebe.engine.lease import SECONDS
 from grebe.engine.pool import Pool
+from grebe.engine.public import kept_properties
 from grebe.engine.recover import HOUR, Repair, recover
 from grebe.engine.refresh import RefreshResult
 from grebe.engine.run import Options, Run, with_settings
@@ -124,7 +125,7 @@ class Engine:
         """A compiled view, known from now on."""
         # Children compile against the storage table, so it exists from now on, without a commit.
         storage = self.tables.storage(view.storage_name, self.spark)
-        storage.create(view.stored, view.properties(), view.partitions)
+        storage.create(view.stored, kept_properties(view), view.partitions)
         self.views[str(view.name)] = view
         return view
 

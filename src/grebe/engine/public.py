@@ -15,6 +15,17 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+STORED = "__grebe_stored"
+"""The relation that `PUBLIC` reads."""
+PUBLIC = "grebe.public"
+"""The property of a storage table that holds the SELECT behind the public name."""
+
+
+def kept_properties(view: View) -> dict[str, str]:
+    """What a storage table keeps, so that its rows can be read whatever the definition says then."""
+    return {**view.properties(), PUBLIC: public_sql(view, STORED)}
+
+
 def public_sql(view: View, stored: str, dialect: str = "spark") -> str:
     """The SELECT behind the public name, over the relation that holds the view's rows."""
 

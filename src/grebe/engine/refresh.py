@@ -22,7 +22,7 @@ from grebe.engine.cut import point_of
 from grebe.engine.deltas import Deltas, Side, Stage
 from grebe.engine.execute import DRIVER_ROWS, Execution
 from grebe.engine.facts import delta_facts
-from grebe.engine.public import publish
+from grebe.engine.public import kept_properties, publish
 from grebe.engine.result import RefreshResult as RefreshResult
 from grebe.engine.tables import Tables
 from grebe.engine.tiny import repeated
@@ -169,7 +169,7 @@ class Refresh:
         with _tuned(spark, FULL), closing(execution):
             writes = execution.run(self.view.plan.full)
             if position.version is None:
-                storage.create(self.view.stored, self.view.properties(), self.view.partitions)
+                storage.create(self.view.stored, kept_properties(self.view), self.view.partitions)
                 reach("refresh.created")
                 made = storage.position()
                 # Somebody may have filled it since: then the commit finds that it has moved.
