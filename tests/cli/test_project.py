@@ -185,6 +185,15 @@ def test_F208_F216_F217_F218_states(shop: Shop) -> None:
     broken = project.view(f"{shop.schema}.fresh").status()
     assert broken.state is State.STALE
     assert broken.error is not None
+    assert broken.last_refresh is not None
+    with pytest.raises(UnknownTableError):
+        project.view(f"{shop.schema}.fresh").refresh()
+    failed = project.view(f"{shop.schema}.fresh").status()
+    assert failed.last is not None
+    assert failed.last.outcome is Outcome.FAILED
+    assert failed.last_refresh == broken.last_refresh  # a failure refreshes nothing
+    assert failed.to_dict()["last_refresh"] == broken.last_refresh.isoformat()
+    assert found["never"].last_refresh is None
 
 
 def test_F219_a_dropped_view_is_gone_and_its_name_is_free(shop: Shop) -> None:
@@ -387,6 +396,7 @@ def test_a_lost_registry_is_written_again_from_the_tables(
             Policy.INCREMENTAL,
             "5 minutes",
         )
+        assert status.last_refresh is not None
         assert project.written()[f"lake.{name}"].digest == digest
         assert {result.outcome for result in project.refresh()} == {Outcome.NO_OP}
         for item in project.views():

@@ -150,6 +150,10 @@ def test_runs_come_newest_first_and_by_view(registry: Registry) -> None:
     assert [run.run_id for run in registry.runs(limit=3)] == ["dead", "r4", "r3"]
     assert [run.run_id for run in registry.runs("v1")] == ["r3", "r1"]
     assert {view: run.run_id for view, run in registry.latest().items()} == {"v0": "r4", "v1": "r3"}
+    registry.begin(RunRecord("bad", "v1"))
+    registry.finish(ended("bad", "v1", outcome=Outcome.FAILED))
+    assert registry.latest()["v1"].run_id == "bad"
+    assert registry.latest(landed=True)["v1"].run_id == "r3"
 
 
 def test_the_past_of_a_view_is_its_own_timed_runs(registry: Registry) -> None:

@@ -21,7 +21,7 @@ from grebe.api.recovery import Recovered, recover
 from grebe.api.results import Results
 from grebe.api.seeds import plant
 from grebe.api.selection import Selection, exact_name, select
-from grebe.api.standing import Look, Standing, standings
+from grebe.api.standing import Look, Standing, refreshed_at, standings
 from grebe.api.upkeep import Retention, Vacuumed, retention
 from grebe.api.view import Runs, Status, Statuses, View
 from grebe.api.written import Written, all_written
@@ -271,16 +271,25 @@ class Project:
         """Where the chosen views stand; needs no Spark where the catalogs can be read without."""
         views = self.written()
         chosen = self._selected(views, selection)
-        stands = standings(views, self.look())
-        latest = self._latest()
+        look = self.look()
+        stands = standings(views, look)
+        latest, landed = self._latest(), self._latest(landed=True)
         return Statuses(
-            self._status(view, stands[name], latest.get(name)) for name, view in chosen.items()
+            self._status(
+                view,
+                stands[name],
+                latest.get(name),
+                refreshed_at(view, stands[name], landed.get(name), look),
+            )
+            for name, view in chosen.items()
         )
 
-    def _latest(self) -> dict[str, RunRecord]:
-        return self.registry.latest() if self._has_registry() else {}
+    def _latest(self, *, landed: bool = False) -> dict[str, RunRecord]:
+        return self.registry.latest(landed=landed) if self._has_registry() else {}
 
-    def _status(self, view: Written, stand: Standing, last: RunRecord | None) -> Status:
+    def _status(
+        self, view: Written, stand: Standing, last: RunRecord | None, refreshed: datetime | None
+    ) -> Status:
         broken = view.error is not None
         schedule = None if broken else view.schedule
         return Status(
@@ -295,6 +304,7 @@ class Project:
             next_time=next_time(schedule, last),
             file=view.file,
             error=stand.error,
+            last_refresh=refreshed,
         )
 
     def history(self, selection: Selection = None, *, limit: int | None = 50) -> Runs:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from grebe.engine.tables import Tables
+    from grebe.registry.records import RunRecord
 
 Session = Callable[[], "SparkSession"]
 NEVER = datetime.min.replace(tzinfo=UTC)
@@ -90,6 +91,24 @@ class Look:
     def stats(self, name: TableName, window: Window) -> WindowStats:
         """What metadata says of a window."""
         return self.tables.source(name, self.session).window_stats(window)
+
+
+def refreshed_at(
+    view: Written, stand: Standing, landed: RunRecord | None, look: Look
+) -> datetime | None:
+    """When the view was last made what it shows: by the journal, else by its own table."""
+    if stand.state is State.NEVER_REFRESHED:
+        return None
+    if landed is not None:
+        return landed.ended_at
+    storage = view.facts.storage if view.facts else None
+    if storage is None or stand.position is None:
+        return None
+    try:
+        moment = look.moment(storage, stand.position)
+    except GrebeError:
+        return None
+    return None if moment == NEVER else moment
 
 
 def standings(views: Mapping[str, Written], look: Look) -> dict[str, Standing]:

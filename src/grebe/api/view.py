@@ -39,16 +39,13 @@ class Status(Shown):
     next_time: datetime | None
     file: str | None
     error: GrebeError | None = None
+    last_refresh: datetime | None = None
+    """When a run last made the view what it shows: a failed one did not."""
 
     @property
     def stale_since(self) -> datetime | None:
         """Since when a source is ahead of the view."""
         return self.standing.stale_since
-
-    @property
-    def last_refresh(self) -> datetime | None:
-        """When a run last made the view what it shows."""
-        return self.last.ended_at if self.last else None
 
     def to_dict(self) -> dict[str, object]:
         """Plain values, ready for JSON."""
@@ -59,6 +56,7 @@ class Status(Shown):
             "lag": self.lag,
             "schedule": self.schedule,
             "data_time": _iso(self.data_time),
+            "last_refresh": _iso(self.last_refresh),
             "stale_since": _iso(self.stale_since),
             "next": _iso(self.next_time),
             "last": run_to_dict(self.last) if self.last else None,

@@ -96,10 +96,10 @@ class Registry:
         with self.database.reading() as connection:
             return runs.listed(connection, None, None, unfinished=True)
 
-    def latest(self) -> dict[str, RunRecord]:
-        """The newest finished run of every view."""
+    def latest(self, *, landed: bool = False) -> dict[str, RunRecord]:
+        """The newest finished run of every view; or the newest that did not fail."""
         with self.database.reading() as connection:
-            return runs.latest(connection)
+            return runs.latest(connection, landed=landed)
 
     def past(self, view: str, limit: int = 20) -> tuple[Past, ...]:
         """What earlier runs of a view cost, for the choice between incremental and full."""

@@ -62,9 +62,11 @@ def listed(
     return [_record(row) for row in connection.execute(statement)]
 
 
-def latest(connection: sa.Connection) -> dict[str, RunRecord]:
-    """The newest finished run of every view."""
+def latest(connection: sa.Connection, *, landed: bool = False) -> dict[str, RunRecord]:
+    """The newest finished run of every view; or the newest that did not fail."""
     newest = sa.select(sa.func.max(runs.c.number)).where(runs.c.outcome.is_not(None))
+    if landed:
+        newest = newest.where(runs.c.outcome != Outcome.FAILED)
     statement = sa.select(runs).where(runs.c.number.in_(newest.group_by(runs.c.view)))
     return {row.view: _record(row) for row in connection.execute(statement)}
 
