@@ -94,6 +94,23 @@ def test_F270_rows_are_counted_as_they_will_be_read(shop: Shop) -> None:
     assert kept(shop, name) == {"copies": ("full", ["changeset-too-large"], 0)}
 
 
+def test_F108_the_share_that_a_person_sets_decides(shop: Shop) -> None:
+    shop.sql("CREATE TABLE lake.{s}.hundred (id INT, x INT) USING iceberg")
+    shop.sql("INSERT INTO lake.{s}.hundred SELECT /*+ COALESCE(1) */ id, id FROM range(100)")
+    shop.view(
+        "some",
+        "CREATE MATERIALIZED VIEW {s}.some TBLPROPERTIES ('grebe.threshold' = '0.3')"
+        " AS SELECT id, x FROM {s}.hundred",
+    )
+    name = f"{shop.schema}.some"
+    shop.sql("UPDATE lake.{s}.hundred SET x = x + 1 WHERE id < 30")  # just the share: not above it
+    assert kept(shop, name) == {"some": ("incremental", [], 60)}
+    shop.sql("UPDATE lake.{s}.hundred SET x = x + 1 WHERE id < 31")
+    assert kept(shop, name) == {"some": ("full", ["changeset-too-large"], 0)}
+    (run,) = shop.project.view(name).history(limit=1)
+    assert dict(run.reasons[0].numbers)["threshold"] == 0.3
+
+
 def test_F270_another_definition_is_planned_as_such(shop: Shop) -> None:
     shop.view("sums", SUMS)
     shop.view("child", "SELECT k FROM {s}.sums WHERE total > 15")

@@ -34,3 +34,12 @@ def test_what_decides(changed: int | None, total: int, past: list[Past], code: s
     reason = full_is_cheaper(Sizes(changed, total), past)
     assert (reason.code if reason else None) == code
     assert reason is None or reason.numbers
+
+
+@pytest.mark.parametrize(("changed", "code"), [(29, None), (30, None), (31, "changeset-too-large")])
+def test_F108_a_share_that_was_set_decides_whatever_was_measured(
+    changed: int, code: str | None
+) -> None:
+    for past in ([], FULLS + SMALL, FULLS + LARGE):
+        reason = full_is_cheaper(Sizes(changed, 100), past, 0.3)
+        assert (reason.code if reason else None) == code

@@ -22,6 +22,20 @@ GROUP BY day;
 """
 
 
+@pytest.mark.parametrize("share", ["0.3", "0", "1", " 0.25 "])
+def test_F108_a_threshold_is_a_share(share: str) -> None:
+    text = f"CREATE MATERIALIZED VIEW v TBLPROPERTIES ('grebe.threshold' = '{share}') AS SELECT 1"
+    assert dict(read_statement(text).properties) == {"grebe.threshold": share.strip()}
+
+
+@pytest.mark.parametrize("share", ["1.1", "-0.1", "30%", "", "nan", "inf"])
+def test_F108_a_threshold_that_is_no_share_is_refused(share: str) -> None:
+    text = f"CREATE MATERIALIZED VIEW v TBLPROPERTIES ('grebe.threshold' = '{share}') AS SELECT 1"
+    with pytest.raises(DefinitionError) as caught:
+        read_statement(text)
+    assert caught.value.code == "bad-threshold"
+
+
 def test_every_clause_is_read() -> None:
     found = read_statement(FULL)
     assert found.name == ("sales", "daily total")

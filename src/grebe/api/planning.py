@@ -283,7 +283,9 @@ class _Planning:
         engine = self.engine
 
         def net(windows: Mapping[TableName, Window]) -> int:
-            return sum(deltas.of(n, pins[n].source, window).rows for n, window in windows.items())
+            return sum(
+                deltas.of(n, pins[n].source, window).changed for n, window in windows.items()
+            )
 
         shown = engine.tables.shown(view.name, lambda: engine.spark)
         return choose(

@@ -146,10 +146,15 @@ class Written:
         """What is kept with it: of its text and of `alter`, whichever was said last."""
         text, known = (
             dict(self.header.properties),
-            dict(self.record.properties if self.record else ()),
+            # What is grebe's own is only ever said by the text: gone from it, it is gone.
+            {key: value for key, value in self._recorded if not key.startswith("grebe.")},
         )
         merged = {**text, **known} if self.is_as_recorded else {**known, **text}
         return tuple(sorted(merged.items()))
+
+    @property
+    def _recorded(self) -> tuple[tuple[str, str], ...]:
+        return self.record.properties if self.record else ()
 
     @property
     def tags(self) -> tuple[str, ...]:

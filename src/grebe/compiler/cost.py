@@ -11,10 +11,14 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
+from grebe.errors import DefinitionError
 from grebe.model import Reason
 
 THRESHOLD: Final = 0.3
 """Share of changed rows above which recomputing is cheaper, as long as no run has shown better."""
+
+SHARE: Final = "grebe.threshold"
+"""The property by which a person sets the share for one view; then times do not count."""
 
 _FEW: Final = 1_000
 """Changed rows up to which nothing is gained by recomputing: planning is all that either costs."""
@@ -42,6 +46,25 @@ class Sizes:
 
     changed: int | None
     total: int | None
+
+
+def checked_share(text: str) -> str:
+    """A share that means something: from 0 to 1.
+
+    Raises:
+        DefinitionError: it is anything else.
+    """
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if 0 <= share <= 1:
+        return text.strip()
+    raise DefinitionError(
+        f'"{text}" is not a share',
+        hint="write a number from 0 to 1, such as 0.3",
+        code="bad-threshold",
+    )
 
 
 def full_is_cheaper(

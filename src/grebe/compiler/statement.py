@@ -14,13 +14,14 @@ import sqlglot
 from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
+from grebe.compiler.cost import SHARE, checked_share
 from grebe.compiler.schedule import checked_lag, schedule
 from grebe.errors import DefinitionError, GrebeError, SqlSyntaxError, Where, did_you_mean
 from grebe.model import Policy
 
 T = TypeVar("T")
 
-PROPERTIES: Final = ("grebe.policy", "grebe.lag", "grebe.schedule", "grebe.tags")
+PROPERTIES: Final = ("grebe.policy", "grebe.lag", "grebe.schedule", "grebe.tags", SHARE)
 """Properties that a person may set; all others that begin with grebe. are the engine's own."""
 
 FORMATS: Final = ("iceberg", "delta", "ducklake")
@@ -252,6 +253,8 @@ class _Reader:
             case "grebe.tags":
                 tags = tuple(sorted({tag.strip() for tag in value.split(",")} - {""}))
                 self._set("tags", tags)
+            case "grebe.threshold":
+                self.properties[key] = self._checked(checked_share, value)
             case _ if key.startswith("grebe."):
                 raise self._wrong(
                     f'property "{key}" is not one that can be set',

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from grebe.compiler.cost import Past, Sizes, full_is_cheaper
+from grebe.compiler.cost import SHARE, Past, Sizes, full_is_cheaper
 from grebe.compiler.plan import LAYOUT
 from grebe.engine.views import PREFIX, Used, View
 from grebe.errors import NotIncrementalError, RefreshError
@@ -48,6 +48,8 @@ class Costs:
     net: Callable[[Mapping[TableName, Window]], int] | None = None
     """Reads how many rows really changed. Asked where metadata cannot tell: files that were
     written anew hold mostly rows that did not change."""
+    threshold: float | None = None
+    """The share of changed rows that a person set as the limit."""
 
 
 def choose(
@@ -84,7 +86,9 @@ def choose(
         return Choice(Outcome.NO_OP, settle=_is_old(position))
     listed = tuple(windows.items())
     if policy is Policy.AUTO:
-        cheaper = _full_is_cheaper(_sizes(pins, stats), stats, moved, costs or Costs())
+        given = dict(view.definition.properties).get(SHARE)
+        costs = replace(costs or Costs(), threshold=float(given) if given else None)
+        cheaper = _full_is_cheaper(_sizes(pins, stats), stats, moved, costs)
         if cheaper:
             return Choice(Outcome.FULL, (cheaper,), listed)
     return Choice(Outcome.INCREMENTAL, (), listed, settle=True)
@@ -186,9 +190,10 @@ def _full_is_cheaper(
     moved: Mapping[TableName, Window],
     costs: Costs,
 ) -> Reason | None:
-    cheaper = full_is_cheaper(sizes, costs.past)
+    cheaper = full_is_cheaper(sizes, costs.past, costs.threshold)
     if cheaper and costs.net and any(_rewrites(item) for item in stats.values()):
-        return full_is_cheaper(replace(sizes, changed=costs.net(moved)), costs.past)
+        net = replace(sizes, changed=costs.net(moved))
+        return full_is_cheaper(net, costs.past, costs.threshold)
     return cheaper
 
 

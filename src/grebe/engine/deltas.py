@@ -42,6 +42,11 @@ class Delta:
     """Smallest and largest value per column, where the delta is on the driver."""
 
     @property
+    def changed(self) -> int:
+        """Rows that changed, as statistics count them: an update is one."""
+        return max(self.insertions, self.rows - self.insertions)
+
+    @property
     def is_empty(self) -> bool:
         """True when nothing changed on balance."""
         return self.rows == 0

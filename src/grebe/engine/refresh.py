@@ -190,7 +190,7 @@ class Refresh:
     def _net(self, windows: Mapping[TableName, Window]) -> int:
         """Rows that changed, by the deltas themselves: they are kept for the refresh."""
         return sum(
-            self.deltas.of(name, self.pins[name].source, window).rows
+            self.deltas.of(name, self.pins[name].source, window).changed
             for name, window in windows.items()
         )
 
