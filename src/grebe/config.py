@@ -253,6 +253,7 @@ _RELATION: Mapping[str, _Key] = {
     "key": _Key(),
     "many": _Key(bool),
 }
+_CATALOG_NAME = re.compile(r"[A-Za-z_][\w-]*", re.ASCII)
 _ANY = _Key()
 _OWN_VARIABLES = ("GREBE_CACHE", "GREBE_FAILPOINTS")
 _REFERENCE = re.compile(r"\$\{([^}]*)\}")
@@ -299,7 +300,11 @@ class _Entry:
             case ("catalogs", name):
                 raise ConfigError(f"{self.place} must be a table", hint=f"write [catalogs.{name}]")
             case (section, _, *_) if section in (*_SECTIONS, "catalogs"):
-                raise ConfigError(f"{self.place} is unknown", detail="it is nested too deep")
+                raise ConfigError(
+                    f"{self.place} is unknown",
+                    detail="it is nested too deep",
+                    hint="quote a name that holds dots",
+                )
             case (name, *_):
                 known = dict.fromkeys((*_SECTIONS, "catalogs", "relations"), _ANY)
                 if name == "relations":
@@ -317,7 +322,7 @@ class _Entry:
         raise ConfigError(
             f"{self.place} is unknown",
             detail=f"allowed: {', '.join(allowed)}",
-            hint=did_you_mean(name, allowed),
+            hint=did_you_mean(name, allowed) or "take it away",
         )
 
     def _typed(self, key: _Key, value: object) -> Value:
@@ -327,7 +332,12 @@ class _Entry:
             value = int(value)
         if isinstance(value, (str, int)) and key.accepts(value):
             return value
-        raise ConfigError(f"{self.place} is {value!r}", detail=f"it must be {key.says()}")
+        near = did_you_mean(str(value), [str(item) for item in key.allowed])
+        raise ConfigError(
+            f"{self.place} is {value!r}",
+            detail=f"it must be {key.says()}",
+            hint=near or "write such a value, or take the key away",
+        )
 
     def _filled(self, text: str, variables: Mapping[str, str]) -> str:
         def fill(found: re.Match[str]) -> str:
@@ -365,9 +375,17 @@ def _from_file(file: Path) -> Iterator[_Entry]:
     try:
         document = tomllib.loads(file.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{file} is not valid TOML", detail=str(error)) from error
+        raise ConfigError(
+            f"{file} is not valid TOML",
+            detail=str(error),
+            hint="correct it at that place; it is text in UTF-8, of [sections] and key = value",
+        ) from error
     except OSError as error:
-        raise ConfigError(f"{file} cannot be read", detail=error.strerror) from error
+        raise ConfigError(
+            f"{file} cannot be read",
+            detail=error.strerror,
+            hint="change its permissions, so that you may read it",
+        ) from error
     for path, value in _leaves(document, ()):
         yield _Entry(path, value, None, file)
 
@@ -402,7 +420,7 @@ def _unknown_variable(name: str) -> ConfigError:
     return ConfigError(
         f"variable {name} is unknown",
         detail="a setting is GREBE_<SECTION>__<KEY>; others: " + ", ".join(_OWN_VARIABLES),
-        hint=did_you_mean(name, [*known, *_OWN_VARIABLES]),
+        hint=did_you_mean(name, [*known, *_OWN_VARIABLES]) or f"unset {name}",
     )
 
 
@@ -456,8 +474,18 @@ def _catalog(
     name: str, keys: Mapping[str, str], options: tuple[tuple[str, str], ...], file: Path
 ) -> Catalog:
     where = f"{file}: catalog {name}"
+    if not _CATALOG_NAME.fullmatch(name):
+        raise ConfigError(
+            f"{where} has no name that Spark can be told",
+            detail="it may hold letters, digits, _ and -",
+            hint="give it another name",
+        )
     if "format" not in keys:
-        raise ConfigError(f"{where} has no format", detail=f"allowed: {', '.join(TableFormat)}")
+        raise ConfigError(
+            f"{where} has no format",
+            detail=f"allowed: {', '.join(TableFormat)}",
+            hint=f'write [catalogs.{name}] format = "iceberg"',
+        )
     form = TableFormat(keys["format"])
     _refuse_contradiction(where, form, keys)
     root = _absolute(file.parent, keys["root"]) if "root" in keys else None
@@ -541,6 +569,6 @@ def _defaults(checked: Checked, catalogs: Sequence[Catalog], file: Path) -> Defa
         raise ConfigError(
             f'{file}: key defaults.catalog names "{catalog}", which is not configured',
             detail=f"catalogs: {', '.join(known)}",
-            hint=did_you_mean(catalog, known),
+            hint=did_you_mean(catalog, known) or f"add [catalogs.{catalog}], or name another",
         )
     return Defaults(catalog, str(checked.get(("defaults", "schema"), DEFAULT_SCHEMA)))

@@ -113,7 +113,11 @@ class UnknownTableError(DefinitionError):
         cls, name: str, known: Sequence[str], *, where: Where | None = None
     ) -> UnknownTableError:
         """The error for one name, with the closest known one as the hint."""
-        return cls(f'table "{name}" does not exist', hint=did_you_mean(name, known), where=where)
+        hint = (
+            did_you_mean(name, known)
+            or "write schema.table or catalog.schema.table, as it is there"
+        )
+        return cls(f'table "{name}" does not exist', hint=hint, where=where)
 
 
 class UnknownColumnError(DefinitionError):

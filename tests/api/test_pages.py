@@ -21,7 +21,8 @@ def test_every_named_test_exists() -> None:
     for tests in ELSEWHERE.values():
         for test in tests:
             file, _, name = test.partition("::")
-            assert f"def {name}" in (TESTS / file).read_text(encoding="utf-8")
+            assert name.startswith("test_"), f"{test} names no test"
+            assert f"def {name}(" in (TESTS / file).read_text(encoding="utf-8"), test
 
 
 def test_every_feature_is_shown_by_some_test() -> None:

@@ -114,7 +114,7 @@ def test_variables_reach_catalogs_with_capitals(tmp_path: Path) -> None:
         ("[default]\ncatalog = 'a'", "default.catalog", 'did you mean "defaults"?'),
         ("[spark]\nmastr = 'local'", "spark.mastr", 'did you mean "master"?'),
         ("[catalogs.c]\nforma = 'delta'", "catalogs.c.forma", 'did you mean "format"?'),
-        ("[storage.more]\na = 1", "storage.more.a", None),
+        ("[storage.more]\na = 1", "storage.more.a", "quote a name that holds dots"),
         ("spark = 'local'", "spark", "write [spark]"),
         ("[catalogs]\nlake = 'iceberg'", "catalogs.lake", "write [catalogs.lake]"),
     ],

@@ -59,6 +59,8 @@ class Builder:
 
     def add(self, view: Written) -> Compiled:
         """A view that the engine knows from now on, and the registry too."""
+        if view.error is not None:
+            raise view.error
         above = [self.engine.views[name] for name in view.parents_among(self.engine.views)]
         sign = (view.text, view.policy, view.lag, view.schedule, [id(parent) for parent in above])
         known = self._known.get(view.key)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grebe.api.standing import NEVER
-from grebe.api.texts import digest_of, read_header
+from grebe.api.texts import digest_of, read_header, unreadable
 from grebe.api.upkeep import Vacuumed, bound_of, storages_of
 from grebe.api.written import SUFFIXES, Written
 from grebe.engine.graph import descendants, levels
@@ -59,7 +59,7 @@ def text_of(definition: Definition) -> str:
         try:
             return definition.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise DefinitionError(f"{definition} cannot be read", detail=str(error)) from error
+            raise unreadable(definition, error) from error
     if isinstance(definition, str):
         return definition
     raise DefinitionError(

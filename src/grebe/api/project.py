@@ -29,7 +29,7 @@ from grebe.config import Settings, load
 from grebe.engine.graph import levels
 from grebe.engine.result import RefreshResult
 from grebe.engine.tables import Tables
-from grebe.errors import UnknownTableError
+from grebe.errors import UnknownTableError, did_you_mean
 from grebe.model import Outcome, Policy, RunId, State, TableName
 from grebe.registry.records import RunRecord, ViewRecord
 
@@ -173,7 +173,7 @@ class Project:
         if full not in views:
             raise UnknownTableError(
                 f'view "{full}" does not exist',
-                hint=UnknownTableError.named(full, list(views)).hint or "see `grebe status`",
+                hint=did_you_mean(full, list(views)) or "see `grebe status`",
                 code="unknown-view",
             )
         return views[full]

@@ -138,5 +138,23 @@ def _document(text: str, file: str | None) -> object:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise DefinitionError(
-            f"{file or 'the definition'} is not JSON", detail=str(error), code="not-json"
+            f"{file or 'the definition'} is not JSON",
+            detail=str(error),
+            hint='correct it at that place; a definition is one object: {"$type": …, "$from": …}',
+            code="not-json",
         ) from None
+
+
+def unreadable(shown: object, error: OSError | UnicodeDecodeError) -> DefinitionError:
+    """The error for a file whose text cannot be had."""
+    match error:
+        case UnicodeDecodeError():
+            hint = "save the file as text in UTF-8"
+        case FileNotFoundError():
+            hint = "give the path of a file, or the name of a view: see `grebe status`"
+        case PermissionError():
+            hint = "change its permissions, so that you may read it"
+        case _:
+            hint = "check the path and the disk"
+    detail = error.strerror if isinstance(error, OSError) else str(error)
+    return DefinitionError(f"{shown} cannot be read", detail=detail, hint=hint)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from grebe.api.facts import Facts, text_digest
 from grebe.api.lookup import NOT_COMPILED, Compiled, Lookup, Session
-from grebe.api.texts import context_of, digest_of, read_header, read_text, tables_in
+from grebe.api.texts import context_of, digest_of, read_header, read_text, tables_in, unreadable
 from grebe.config import Settings
 from grebe.errors import DefinitionError, GrebeError
 from grebe.model import Policy, Reason, TableName
@@ -233,7 +233,7 @@ def _from_file(file: Path, settings: Settings, by_file: Mapping[str, ViewRecord]
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        problem = DefinitionError(f"{shown} cannot be read", detail=str(error))
+        problem = unreadable(shown, error)
     if known is not None and (problem or known.definition == text):
         return _from_record(known, settings, shown, text, problem)
     try:

@@ -5,8 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from grebe.errors import ConfigError, DefinitionError, GrebeError, MissingExtraError
+
+if TYPE_CHECKING:
+    from typer._click.exceptions import ClickException
 
 OK, FAILED, NOT_UNDERSTOOD = 0, 1, 2
 """Done; some view failed or differs; the command, the settings or a definition make no sense."""
@@ -27,9 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code = get_command(app).main(given, prog_name="grebe", standalone_mode=False)
     except ClickException as error:
-        error.show()
-        if _wants_json(given):
-            _write_document(_misused(error.format_message()))
+        tell(_misused(error), as_json=_wants_json(given))
         return NOT_UNDERSTOOD
     except GrebeError as error:
         tell(error, as_json=_wants_json(given))
@@ -49,7 +51,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _unexpected(error: Exception) -> GrebeError:
     """What nobody foresaw, e.g. a Spark that does not start, without its pages of stack."""
+    from grebe.formats.guards import cause_of, disk_hint, disk_trouble
+
     first = str(error).strip().split("\n", maxsplit=1)[0]
+    if disk_trouble(error):
+        return GrebeError(cause_of(error), hint=disk_hint(error), code="disk")
     return GrebeError(
         f"{type(error).__name__}: {first}",
         hint="`grebe doctor` looks for the cause; `grebe -v …` shows where it happened",
@@ -70,9 +76,11 @@ def _write_document(error: GrebeError) -> None:
     sys.stdout.write(json.dumps({"error": error_to_dict(error)}) + "\n")
 
 
-def _misused(message: str) -> GrebeError:
-    """A command that makes no sense, as a program reads it."""
-    return GrebeError(message, hint="`grebe --help` lists the commands", code="usage")
+def _misused(error: ClickException) -> GrebeError:
+    """A command that makes no sense."""
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context else "grebe"
+    return GrebeError(error.format_message(), hint=f"see `{path} --help`", code="usage")
 
 
 def _wants_json(arguments: Sequence[str]) -> bool:

@@ -36,6 +36,7 @@ _CLAUSES: Final = (
     "COMMENT", "PARTITIONED", "PARTITIONED BY", "CLUSTER", "CLUSTER BY", "USING", "TBLPROPERTIES",
     "REFRESH", "SCHEDULE", "TARGET_LAG",
 )  # fmt: skip
+_SHAPE: Final = "write a SELECT, or CREATE MATERIALIZED VIEW name AS SELECT …"
 _QUERY_STARTS: Final = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "(")
 
 
@@ -106,7 +107,7 @@ def read_statement(text: str, file: str | None = None) -> Statement:
     """
     reader = _Reader(text, file, _tokens(text, file))
     if not reader.tokens:
-        raise SqlSyntaxError("the text is empty", where=Where(1, 1, file, text))
+        raise SqlSyntaxError("the text is empty", hint=_SHAPE, where=Where(1, 1, file, text))
     if reader.tokens[0].text.upper() in _QUERY_STARTS:
         start = reader.tokens[0].start
         return Statement(_query(text, start), text=text, start=start, file=file)
@@ -119,7 +120,10 @@ def _tokens(text: str, file: str | None) -> list[Token]:
     except TokenError as error:
         message = str(error).split("\n", maxsplit=1)[0]
         where = Where(1, 1, file, text)
-        raise SqlSyntaxError("the text cannot be read", detail=message, where=where) from None
+        hint = "close every quote and comment that is opened"
+        raise SqlSyntaxError(
+            "the text cannot be read", detail=message, hint=hint, where=where
+        ) from None
 
 
 def _query(text: str, start: int) -> str:
@@ -397,4 +401,5 @@ class _Reader:
     def _wrong(
         self, message: str, *, hint: str | None = None, detail: str | None = None
     ) -> SqlSyntaxError:
-        return SqlSyntaxError(message, hint=hint, detail=detail, where=self._place(self.at))
+        where = self._place(self.at)
+        return SqlSyntaxError(message, hint=hint or _SHAPE, detail=detail, where=where)

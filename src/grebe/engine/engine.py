@@ -22,7 +22,8 @@ from grebe.engine.session import open_session
 from grebe.engine.tables import Tables
 from grebe.engine.verify import Report, verify
 from grebe.engine.views import Definition, View, as_created
-from grebe.errors import NotIncrementalError, UnknownTableError
+from grebe.errors import GrebeError, NotIncrementalError, UnknownTableError
+from grebe.formats.guards import disk_trouble, failed
 from grebe.model import Policy, RunId, TableName
 
 if TYPE_CHECKING:
@@ -125,7 +126,14 @@ class Engine:
         """A compiled view, known from now on."""
         # Children compile against the storage table, so it exists from now on, without a commit.
         storage = self.tables.storage(view.storage_name, self.spark)
-        storage.create(view.stored, kept_properties(view), view.partitions)
+        try:
+            storage.create(view.stored, kept_properties(view), view.partitions)
+        except GrebeError:
+            raise
+        except Exception as error:
+            if disk_trouble(error) is None:
+                raise
+            raise failed(view.storage_name, RunId("create"), "make it", error) from error
         self.views[str(view.name)] = view
         return view
 

@@ -19,6 +19,7 @@ from grebe.engine.writing import expected, merge_of, pruning
 from grebe.errors import CheckFailedError, GrebeError, InternalError, StepFailedError
 from grebe.formats import base
 from grebe.formats.base import Rows, VersionStats
+from grebe.formats.guards import cause_of, disk_hint
 from grebe.formats.identity import quoted
 
 if TYPE_CHECKING:
@@ -79,8 +80,9 @@ class Execution:
             except Exception as error:  # Spark's own, and those of the wire below it
                 raise StepFailedError(
                     "a step of the refresh failed in Spark",
-                    detail=str(error).split("\n", maxsplit=1)[0],
-                    hint="the query itself fails on this data: correct the data or the query",
+                    detail=cause_of(error),
+                    hint=disk_hint(error)
+                    or "the query itself fails on this data: correct the data or the query",
                     run_id=self.run_id,
                     step=getattr(step, "name", type(step).__name__.lower()),
                 ) from error

@@ -26,6 +26,7 @@ from grebe.engine.views import View
 from grebe.errors import ConflictError, GrebeError, InternalError, LeaseHeldError
 from grebe.formats.base import STAGED
 from grebe.formats.failpoints import reach
+from grebe.formats.guards import disk_trouble, failed
 from grebe.model import Outcome, Policy, Position, Reason, RunId, SourcePoint, TableName
 
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ class Run:
             result = self._failed(view, error)
         except Exception as error:  # what nobody foresaw stops one view, not its siblings
             log.exception('view "%s" was not refreshed', name)
-            broken = InternalError.broken(f"{type(error).__name__}: {error}")
+            broken = _unforeseen(view, self._id(view), error)
             broken.__cause__ = error
             result = self._failed(view, broken)
         work.leases.finish(result)
@@ -288,6 +289,12 @@ class Run:
                 except Exception:  # recovery removes it later
                     log.warning('staged table "%s" stays', name, exc_info=True)
         reach("run.cleaned")
+
+
+def _unforeseen(view: View, run_id: RunId, error: Exception) -> GrebeError:
+    if disk_trouble(error):
+        return failed(view.storage_name, run_id, "write", error)
+    return InternalError.broken(f"{type(error).__name__}: {error}")
 
 
 _RULES = "spark.sql.optimizer.excludedRules"

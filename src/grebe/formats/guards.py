@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from grebe.errors import CheckFailedError, ConflictError, StepFailedError, UnknownOutcomeError
 from grebe.formats.base import Overwrite, Write
@@ -39,7 +40,8 @@ def failed(name: TableName, run_id: RunId, step: str, cause: Exception | None) -
     """The error for a step that failed and left nothing visible."""
     return StepFailedError(
         f'run "{run_id}" cannot {step} on table "{name}"',
-        detail=first_line(cause),
+        detail=cause_of(cause),
+        hint=disk_hint(cause),
         run_id=run_id,
         step=step,
     )
@@ -56,6 +58,43 @@ def unknown(
         run_id=run_id,
         step=step,
     )
+
+
+_DISK: Final = {
+    "No space left on device": "the disk is full",
+    "Disk quota exceeded": "the disk's quota is used up",
+    "File too large": "the disk takes no file of that size",
+    "disk is full": "the disk is full",
+    "Permission denied": "a folder or file may not be written to",
+    "Read-only file system": "the disk is read-only",
+}
+"""What the disk says when it takes no more, in any engine's words, and in ours."""
+
+
+def disk_trouble(error: BaseException | None) -> str | None:
+    """What is wrong with the disk, when that is what an error is about; its stack is looked at too."""
+    while error is not None:
+        text = str(error)
+        for sign, means in _DISK.items():
+            if sign in text:
+                return means
+        error = error.__cause__
+    return None
+
+
+def disk_hint(error: BaseException | None) -> str | None:
+    """What to do about it."""
+    trouble = disk_trouble(error)
+    if trouble is None:
+        return None
+    what = "change its permissions" if "may not" in trouble else "make room on the disk"
+    return f"{what}, then run the command again: nothing of this run is visible"
+
+
+def cause_of(error: Exception | None) -> str:
+    """What an error says, after what it comes from where that is the disk."""
+    trouble = disk_trouble(error)
+    return f"{trouble}: {first_line(error)}" if trouble else first_line(error)
 
 
 def first_line(error: Exception | None) -> str:

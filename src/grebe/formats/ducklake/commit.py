@@ -49,7 +49,7 @@ from grebe.formats.ducklake.state import read_state
 from grebe.formats.ducklake.versions import Place, current
 from grebe.formats.ducklake.writes import Writer
 from grebe.formats.failpoints import reach
-from grebe.formats.guards import refuse_untrusted
+from grebe.formats.guards import disk_hint, refuse_untrusted
 from grebe.model import Frontier, Position, RunId, TableName
 
 if TYPE_CHECKING:
@@ -349,6 +349,7 @@ class Committer:
         return StepFailedError(
             f'run "{run.id}" cannot {step} on table "{self.name}"',
             detail=_first_line(cause),
+            hint=disk_hint(cause),
             run_id=run.id,
             step=step,
         )
