@@ -197,7 +197,9 @@ def test_F021_weights_are_those_of_the_types_of_change(filled: Lake) -> None:
         "CASE change_type WHEN 'insert' THEN 1 WHEN 'update_postimage' THEN 1"
         " WHEN 'delete' THEN -1 WHEN 'update_preimage' THEN -1 ELSE error('unknown type') END"
     )
-    typed = filled.rows(f"SELECT g, x, {weight} {types}")
+    typed = filled.rows(
+        f"SELECT g, x, SUM({weight})::BIGINT AS n {types} GROUP BY g, x HAVING n <> 0"
+    )
     rest = kept_until(filled, view, "grebe_feed_1")
     found = filled.rows('SELECT g, x, __grebe_weight FROM "temp"."main"."grebe_feed_1"')
     assert sorted(found, key=str) == sorted(typed, key=str)
@@ -245,15 +247,16 @@ def test_F022_a_retraction_of_what_is_not_stored_is_an_error(filled: Lake) -> No
     view = made(filled, ROWS)
     stolen = "DELETE FROM dl.mv WHERE x = 5"
     filled.run("DELETE FROM dl.t WHERE x = 5")
-    filled.run("BEGIN", stolen, "UPDATE dl._ivm_cursors SET definition = definition", "COMMIT")
+    hidden = f"UPDATE dl._ivm_cursors SET mv_snapshot = {filled.head() + 1}"
+    filled.run("BEGIN", stolen, hidden, "COMMIT")
     with pytest.raises(duckdb.Error, match="integrity"):
         maintain(filled.con, view)
 
 
 def test_F023_each_feed_is_read_once(filled: Lake) -> None:
     text = "\n".join(compile_ivm("SELECT a.g FROM t a JOIN t b ON a.g = b.g").maintain)
-    assert text.count("ducklake_table_insertions(") == 1
-    assert text.count("ducklake_table_deletions(") == 1
+    for kind in ("insertions", "deletions"):
+        assert text.count(f"ducklake_table_{kind}('dl', 'main', 't'") == 1
 
 
 def test_F024_an_update_moves_rows_in_and_out_of_the_filter(filled: Lake) -> None:

@@ -192,3 +192,19 @@ def test_F070_views_in_a_folder_of_their_own(tmp_path: Path) -> None:
     views.maintain()
     assert views.read("v") == [(1, 5, 2)]
     lake.close()
+
+
+def test_F070_many_independent_views_side_by_side(lake: Lake) -> None:
+    lake.run("CREATE TABLE dl.t (g INTEGER, x INTEGER)", "INSERT INTO dl.t VALUES (1, 1), (2, 2)")
+    views = Views(lake.con)
+    for number in range(8):
+        views.add(f"v{number}", f"SELECT g, SUM(x) + {number} AS s FROM t GROUP BY g")
+    views.initialize()
+    for number in range(2):
+        lake.run(f"INSERT INTO dl.t VALUES (1, {number})")
+        done = views.maintain(parallelism=8)
+        assert [(item.view, item.changed) for item in done] == [
+            (f"dl.main.v{place}", True) for place in range(8)
+        ]
+    for number in range(8):
+        assert sorted(views.read(f"v{number}")) == [(1, 2 + number), (2, 2 + number)]

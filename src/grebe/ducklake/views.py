@@ -21,7 +21,14 @@ from grebe.compiler.program.text import ident, literal
 from grebe.compiler.program.verbatim import base_tables, expanded
 from grebe.ducklake.failures import typed
 from grebe.ducklake.graph import levels, tree
-from grebe.errors import ConflictError, DefinitionError, GrebeError, SourceError, UnknownTableError
+from grebe.errors import (
+    ConflictError,
+    DefinitionError,
+    GrebeError,
+    RefreshError,
+    SourceError,
+    UnknownTableError,
+)
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -141,16 +148,19 @@ class Views:
         return made
 
     def maintain(self, *, parallelism: int = 1) -> list[Maintained]:
-        """Bring every view up to date, parents first; a level may run side by side."""
+        """Bring every view up to date, parents first; a level may run side by side.
+
+        All views share a table of cursors, so DuckLake may refuse many commits at once; what it
+        still refuses after some attempts runs alone afterwards.
+        """
         done: list[Maintained] = []
         for level in self.levels():
             views = [self._compile(name) for name in level]
             if parallelism == 1:
                 done += [self._maintain(self.connection, view) for view in views]
                 continue
-            cursors = [self.connection.cursor() for _ in views]
-            with ThreadPoolExecutor(parallelism) as pool:
-                done += pool.map(self._maintain, cursors, views)
+            for view, found in zip(views, self._side_by_side(views, parallelism), strict=True):
+                done.append(found or self._maintain(self.connection, view))
         return done
 
     def pending(self) -> list[PendingMaintenance]:
@@ -256,13 +266,37 @@ class Views:
     def _maintain(self, connection: DuckDBPyConnection, view: MaterializedView) -> Maintained:
         for attempt in range(self.retries + 1):
             try:
-                before = self._head(connection)
-                self._run(connection, view.maintain)
-                return Maintained(view.name, changed=self._head(connection) != before)
+                return self._once(connection, view)
             except ConflictError:
                 if attempt == self.retries:
                     raise
         raise AssertionError("the last attempt returns or raises")
+
+    def _once(self, connection: DuckDBPyConnection, view: MaterializedView) -> Maintained:
+        before = self._head(connection)
+        try:
+            self._run(connection, view.maintain)
+        except RefreshError as error:
+            if error.code != "engine-changed":
+                raise
+            self._run(connection, view.rehash)
+            self._run(connection, view.maintain)
+        return Maintained(view.name, changed=self._head(connection) != before)
+
+    def _side_by_side(
+        self, views: list[MaterializedView], parallelism: int
+    ) -> list[Maintained | None]:
+        """What came through; None for a view that others were always faster than."""
+        cursors = [self.connection.cursor() for _ in views]
+
+        def tried(connection: DuckDBPyConnection, view: MaterializedView) -> Maintained | None:
+            try:
+                return self._maintain(connection, view)
+            except ConflictError:
+                return None
+
+        with ThreadPoolExecutor(parallelism) as pool:
+            return list(pool.map(tried, cursors, views))
 
     def _head(self, connection: DuckDBPyConnection) -> object:
         sql = f"SELECT MAX(snapshot_id) FROM ducklake_snapshots({literal(self.catalog)})"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from grebe.compiler.emit import Leaf, emit
-from grebe.compiler.nodes import At, Named, Node, Project, Scan, Stored, Verbatim
+from grebe.compiler.nodes import At, Named, Node, Project, Scan, Stored, Verbatim, walk
 from grebe.compiler.plan import ACTION, COPIES, Append, Check, Compute, Merge, RefreshPlan, Step
 from grebe.compiler.program.held import HELD, ROW_ID, holding
 from grebe.compiler.program.sources import Source
@@ -27,6 +27,7 @@ from grebe.compiler.program.text import (
     variable,
 )
 from grebe.compiler.program.verbatim import pinned_text
+from grebe.compiler.write.rows import CHECKSUM
 from grebe.errors import InternalError
 
 _ROW = "__grebe_row"
@@ -54,7 +55,7 @@ class Writer:
         """True when the stored rows that may go are kept by a step."""
         return any(isinstance(step, Compute) and step.name == HELD for step in self.steps)
 
-    def sql(self, node: Node, pins: str = "grebe_new") -> str:
+    def sql(self, node: Node, pins: str = "new") -> str:
         """The text of a relation; new states are read at the versions of a variable."""
 
         def names(leaf: Leaf) -> str:
@@ -86,7 +87,7 @@ class Writer:
             delta = temporary(f"delta_{source.number}")
             return f"(SELECT * FROM {delta} WHERE {moved}) AS delta"
         if leaf.at is At.OLD:
-            return source.at("grebe_old")
+            return source.at("old")
         return source.at(pins)
 
     def _written(self, parts: tuple[str, ...], pins: str) -> str:
@@ -100,6 +101,25 @@ class Writer:
         return (
             f"CREATE TABLE {self.storage.table} AS\n"
             f"SELECT {self.storage.values()} FROM (\n{build}\n) AS build"
+        )
+
+    def rehash(self) -> str:
+        """The statement that gives every stored row the checksum of this version of DuckDB."""
+        made = next(
+            item
+            for node in walk(self.plan.build)
+            if isinstance(node, Project)
+            for name, item in node.outputs
+            if name == CHECKSUM
+        )
+        items = ", ".join(self.storage.item(*p) for p in self.storage.kept if p[0] != CHECKSUM)
+        hashed = listed(column.name for column in made.ast.expressions)
+        check = ident(dict(self.storage.kept)[CHECKSUM])
+        return (
+            f"UPDATE {self.storage.table} AS mine SET {check} = fresh.value FROM (\n"
+            f"SELECT HASH({hashed}) AS value, id FROM (\n"
+            f"SELECT {items}, rowid AS id FROM {self.storage.table}) AS stored\n"
+            ") AS fresh WHERE mine.rowid = fresh.id"
         )
 
     def query(self) -> str:
@@ -169,7 +189,7 @@ class Writer:
     def _compared(self) -> list[str]:
         """Both sides of a recomputation, copies of equal rows numbered."""
         columns = listed(self._names)
-        full = variable("grebe_full")
+        full = f"{variable('grebe_window')}.full"
         copy = f"ROW_NUMBER() OVER (PARTITION BY {columns}) AS {ident(_COPY)}"
         stored = ", ".join(self.storage.item(*pair) for pair in self.storage.kept)
         return [
@@ -245,8 +265,7 @@ class Writer:
         written = f"EXISTS (SELECT 1 FROM {rows})"
         if deletes or self.falls_back or not self.plan.steps:
             written += f" OR EXISTS (SELECT 1 FROM {doomed})"
-        known = " OR ".join(variable(f"grebe_{name}") for name in ("worth", "aged", "full"))
-        advance = f"SELECT {known} OR {written}"
+        advance = f"SELECT {variable('grebe_window')}.advance OR {written}"
         return [*made, assign("grebe_advance", advance)]
 
 

@@ -10,13 +10,14 @@ from grebe.compiler.lower import Lowered
 from grebe.compiler.nodes import Project, Scan, Stored, walk
 from grebe.compiler.plan import RefreshPlan
 from grebe.compiler.program.apply import Writer, kept_relations
-from grebe.compiler.program.cursors import Cursors, described, tables
+from grebe.compiler.program.cursors import Cursors, check_types, described, tables
+from grebe.compiler.program.deltas import deltas
 from grebe.compiler.program.naming import Naming
 from grebe.compiler.program.sources import Place, Source, struct, struct_of
 from grebe.compiler.program.storage import storage_of
 from grebe.compiler.program.text import assign, ident, literal
 from grebe.compiler.program.view import MaterializedView
-from grebe.compiler.program.window import Window, deltas
+from grebe.compiler.program.window import Window
 from grebe.compiler.types import Types
 from grebe.model import Policy
 
@@ -65,6 +66,7 @@ class Program:
             create_mv=self._create(cursors, writer),
             initialize_cursors=cursors.initialize(),
             maintain=self._maintain(cursors, writer),
+            rehash=self._rehash(cursors, writer),
             base_tables={s.written.split("\0")[0]: s.catalog for s in self.sources},
             features=set(self.lowered.features),
             query_mv=writer.query(),
@@ -92,17 +94,22 @@ class Program:
 
     def _create(self, cursors: Cursors, writer: Writer) -> str:
         """What is read is captured in one statement, then read, then handed to the cursors."""
-        points = ",\n".join(f"  {literal(s.field)}: {_point(s)}" for s in self.sources)
+        points = [f"  {literal(s.field)}: {_point(s)}" for s in self.sources]
+        points.append(f"  'own': ({_newest(cursors.catalog)})")
         found = tables(source.catalog for source in self.sources)
         captured = assign(
             "grebe_read",
-            f"SELECT {{\n{points}\n}} FROM (SELECT {struct_of(self.sources, described)} AS point"
+            "SELECT {\n"
+            + ",\n".join(points)
+            + f"\n}} FROM (SELECT {struct_of(self.sources, described)} AS point"
             f" FROM (\n{found}\n) AS found)",
         )
         pins = struct(self.sources, lambda s: f"{s.value('grebe_read')}.snapshot")
         return ";\n".join(
             [
                 captured,
+                cursors.check_settings(),
+                *check_types(self.sources),
                 assign("grebe_pins", pins),
                 writer.create("grebe_pins"),
                 cursors.remember("grebe_read", "grebe_pins"),
@@ -110,20 +117,39 @@ class Program:
         )
 
     def _maintain(self, cursors: Cursors, writer: Writer) -> list[str]:
-        window = Window(
-            cursors, self.naming.mv_table(), self.falls_back, always_full=not self.plan.steps
-        )
+        window = self._window(cursors, writer)
         body = window.statements()
         body += deltas(self.sources, read=bool(self.plan.steps))
         body += writer.statements()
         body.append(cursors.move(redefines=self.falls_back))
-        return ["BEGIN", *body, *kept_relations(body), "COMMIT"]
+        return ["BEGIN", *body, *kept_relations(body), window.marked(), "COMMIT"]
+
+    def _rehash(self, cursors: Cursors, writer: Writer) -> list[str]:
+        """New checksums for all rows, if nobody else has written to them."""
+        if not writer.storage.hashes:
+            return []
+        window = replace(self._window(cursors, writer), falls_back=False, hashes=False)
+        written = [*window.statements(), writer.rehash(), cursors.own()]
+        return ["BEGIN", *written, window.marked(), "COMMIT"]
+
+    def _window(self, cursors: Cursors, writer: Writer) -> Window:
+        return Window(
+            cursors,
+            self.naming.mv_table(),
+            self.falls_back,
+            hashes=writer.storage.hashes,
+            always_full=not self.plan.steps,
+        )
+
+
+def _newest(catalog: str) -> str:
+    return f"SELECT MAX(snapshot_id) FROM ducklake_snapshots({literal(catalog)})"
 
 
 def _point(source: Source) -> str:
     """What identifies the state of a source that is read now."""
-    newest = f"SELECT MAX(snapshot_id) FROM ducklake_snapshots({literal(source.catalog)})"
+    point = f"point.{source.field}"
     return (
-        f"{{'snapshot': ({newest}), 'identity': point.{source.field}.identity,"
-        f" 'columns': point.{source.field}.columns}}"
+        f"{{'snapshot': ({_newest(source.catalog)}), 'identity': {point}.identity,"
+        f" 'ids': {point}.ids, 'columns': {point}.columns}}"
     )

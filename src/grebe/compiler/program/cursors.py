@@ -6,12 +6,17 @@ refuses the second of two transactions that update the same rows, so one of two 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from grebe.compiler.program.sources import Source, struct
-from grebe.compiler.program.text import assign, ident, literal, variable
+from sqlglot import exp
+
+from grebe.compiler.program.sources import Source
+from grebe.compiler.program.text import assign, ident, literal, require_none, variable
+
+RESHAPING = ("tables_altered", "tables_dropped", "tables_created")
+"""The kinds of changes after which a name may mean another table, or other columns."""
 
 COLUMNS = (
     ("mv_name", "VARCHAR"),
@@ -21,9 +26,25 @@ COLUMNS = (
     ("last_snapshot", "BIGINT"),
     ("source_rows", "BIGINT"),
     ("source_identity", "VARCHAR"),
+    ("source_ids", "VARCHAR"),
     ("source_columns", "VARCHAR"),
+    ("mv_identity", "VARCHAR"),
+    ("mv_ids", "VARCHAR"),
+    ("mv_snapshot", "BIGINT"),
+    ("run", "VARCHAR"),
+    ("settings", "VARCHAR"),
+    ("engine", "VARCHAR"),
     ("definition", "VARCHAR"),
 )
+"""The uuids and ids of tables are lists, separated by blanks: outside of `main` a name is not one.
+
+``mv_snapshot`` is the newest snapshot of the view's own catalog when it was written last, and
+``run`` what that snapshot carries as its extra info; it is empty until the first maintain.
+"""
+_PER_SOURCE = ("last_snapshot", "source_rows", "source_identity", "source_ids", "source_columns")
+_PER_VIEW = ("mv_snapshot", "settings", "engine")
+COLLATES = "current_setting('default_collation') <> ''"
+_SETTINGS = ("TimeZone", "default_collation", "default_null_order", "integer_division")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +76,31 @@ class Cursors:
     def remember(self, read: str, pins: str) -> str:
         """The statement that hands on what `create_mv` has read."""
         points = [
-            f"CAST({point} AS VARCHAR)"
+            point
             for source in self.sources
             for point in (
                 f"{source.value(read)}.snapshot",
                 f"(SELECT COUNT(*) FROM {source.at(pins)})",
                 f"{source.value(read)}.identity",
+                f"array_to_string({source.value(read)}.ids, ' ')",
                 f"{source.value(read)}.columns",
             )
         ]
-        return assign(self.created, f"SELECT [{', '.join(points)}]")
+        points += [f"{variable(read)}.own", SETTINGS_NOW, "version()"]
+        texts = ", ".join(f"CAST({point} AS VARCHAR)" for point in points)
+        return assign(self.created, f"SELECT [{texts}]")
+
+    @property
+    def collates(self) -> str:
+        """What is wrong with a session that compares texts in its own way."""
+        return (
+            f'[settings] materialized view "{self.view}" is neither made nor kept under a'
+            " default_collation: different texts would be taken for one"
+        )
+
+    def check_settings(self) -> str:
+        """The statement that raises when the session has a collation."""
+        return require_none(f"SELECT 1 WHERE {COLLATES}", self.collates)
 
     def create(self) -> str:
         """The table, made if it is missing; a table with other columns is an error."""
@@ -100,13 +136,36 @@ class Cursors:
     def read(self) -> str:
         """The rows as one variable, in one reading; a missing or a doubled row raises."""
         number = self.by_source(lambda source: str(source.number), "0")
+        names = {
+            "snapshot": "last_snapshot",
+            "rows": "source_rows",
+            "identity": "source_identity",
+            "ids": "string_split(source_ids, ' ')",
+            "columns": "source_columns",
+        }
+        own = {
+            "snapshot": "mv_snapshot",
+            "identity": "mv_identity",
+            "ids": "string_split(mv_ids, ' ')",
+            "run": "run",
+            "settings": "settings",
+            "engine": "engine",
+        }
         rows = (
-            f"SELECT {number} AS source, definition, {{'snapshot': last_snapshot,"
-            " 'rows': source_rows, 'identity': source_identity, 'columns': source_columns,"
-            " 'written': snapshot_id} AS point"
-            f"\nFROM {self.table} WHERE {self.mine}"
+            f"SELECT {number} AS source, definition, {_fields(names)} AS point,"
+            f" {_fields(own)} AS own\nFROM {self.table} WHERE {self.mine}"
         )
-        return assign("grebe_cursor", f"{struct(self.sources, self._read)} FROM (\n{rows}\n) AS c")
+        torn = (
+            f'[setup] the cursor rows of materialized view "{self.view}" are not of one set-up:'
+            " drop the view and create it again"
+        )
+        whole = (
+            "'own': CASE WHEN COUNT(DISTINCT (own.snapshot, own.run)) FILTER (source > 0) > 1"
+            f" THEN error({literal(torn)}) ELSE ANY_VALUE(own) FILTER (source > 0) END"
+        )
+        fields = [f"{literal(s.field)}: {self._read(s)}" for s in self.sources]
+        struct = ",\n  ".join([*fields, whole])
+        return assign("grebe_cursor", f"SELECT {{\n  {struct}\n}} FROM (\n{rows}\n) AS c")
 
     def _read(self, source: Source) -> str:
         subject = f'materialized view "{self.view}" and source "{source.key}"'
@@ -125,28 +184,74 @@ class Cursors:
         )
 
     def initialize(self) -> list[str]:
-        """Two statements per source, and the last one forgets what `create_mv` left.
+        """Two statements per source; before them a check, after them what was left is forgotten.
 
         Not one MERGE: DuckLake writes a file for what MERGE inserts, and keeps a few rows of an
         INSERT in its catalog, from where every maintain reads them faster.
         """
         made = [statement for source in self.sources for statement in self._initialize(source)]
-        return [*made, f"SET VARIABLE {self.created} = NULL"]
+        others = " OR ".join(f"({self.key(source)})" for source in self.sources)
+        stale = (
+            f"DELETE FROM {self.table} WHERE {self.mine} AND NOT ({others})"
+            f" AND {variable(self.created)} IS NOT NULL"
+        )
+        found = tables([self.catalog])
+        here = named(self.catalog, self.schema, self.mv)
+        known = assign(
+            "grebe_made",
+            "SELECT {'identity': COALESCE(string_agg(uuid, ' ' ORDER BY uuid), ''),"
+            " 'ids': COALESCE(string_agg(id, ' ' ORDER BY uuid), '')}"
+            f"\nFROM (\n{found}\n) AS found WHERE {here}",
+        )
+        return [known, self._same_table(), stale, *made, f"SET VARIABLE {self.created} = NULL"]
+
+    def _same_table(self) -> str:
+        """Without `create_mv` on this connection, rows that are there must be of the same table."""
+        message = (
+            f'[foreign-write] the table of materialized view "{self.view}" is not the one of its'
+            " cursor rows: drop both and create it again"
+        )
+        again = (
+            f"(SELECT COUNT(*) FROM ducklake_snapshots({literal(self.catalog)})"
+            f" WHERE snapshot_id > mv_snapshot AND list_contains({names_in('changes')},"
+            f" {literal(self.made)})) > CASE WHEN run = '' THEN 1 ELSE 0 END"
+        )
+        other = (
+            f"mv_identity <> '' AND mv_identity <> {variable('grebe_made')}.identity"
+            if self.schema.lower() == "main"
+            else "FALSE"
+        )
+        wrong = (
+            f"SELECT 1 FROM {self.table} WHERE {self.mine}"
+            f" AND {variable(self.created)} IS NULL AND ({other} OR {again})"
+        )
+        return require_none(wrong, message)
+
+    @property
+    def made(self) -> str:
+        """The view's table as snapshots name a table that was made, in a common spelling."""
+        return plain_name(self.schema, self.mv)
 
     def _initialize(self, source: Source) -> list[str]:
         made = f"CAST({variable(self.created)} AS VARCHAR[])"
-        first = 4 * (source.number - 1) + 1
+        first = len(_PER_SOURCE) * (source.number - 1) + 1
+        last = len(_PER_SOURCE) * len(self.sources) + 1
         subject = f'materialized view "{self.view}" and source "{source.key}"'
         message = f"no cursor row for {subject}: run create_mv first, on this connection"
+        kinds = dict(COLUMNS)
         values = {
             "mv_name": literal(self.mv),
             "source_catalog": literal(source.catalog),
             "source_schema": literal(source.schema),
             "source_table": literal(source.table),
-            "last_snapshot": f"CAST({made}[{first}] AS BIGINT)",
-            "source_rows": f"CAST({made}[{first + 1}] AS BIGINT)",
-            "source_identity": f"{made}[{first + 2}]",
-            "source_columns": f"{made}[{first + 3}]",
+            **{
+                name: f"CAST({made}[{place}] AS {kinds[name]})"
+                for start, names in ((first, _PER_SOURCE), (last, _PER_VIEW))
+                for place, name in enumerate(names, start)
+            },
+            "mv_identity": f"{variable('grebe_made')}.identity",
+            "mv_ids": f"{variable('grebe_made')}.ids",
+            "run": "''",
             "definition": literal(self.definition),
         }
         fresh = ", ".join(f"{value} AS {ident(name)}" for name, value in values.items())
@@ -170,26 +275,34 @@ class Cursors:
         message = f'[conflict] the cursor of materialized view "{self.view}" was moved by another'
 
         def moved(source: Source) -> str:
-            seen, new = source.value("grebe_cursor"), source.value("grebe_new")
+            seen, new = source.value("grebe_cursor"), source.pin("new")
             return (
                 f"CASE WHEN last_snapshot = {seen}.snapshot THEN {new}"
                 f" ELSE error({literal(message)}) END"
             )
 
-        values = {
+        values: dict[str, Callable[[Source], str]] = {
             "last_snapshot": moved,
             "source_rows": lambda source: source.value("grebe_rows"),
         }
+        alike = dict(_OWN)
         if redefines:
             values["source_identity"] = lambda source: f"{source.value('grebe_table')}.identity"
-            values["source_columns"] = lambda source: f"{source.value('grebe_table')}.columns"
-        sets = ",\n  ".join(
+            values["source_ids"] = lambda s: f"array_to_string({s.value('grebe_table')}.ids, ' ')"
+            alike |= _HERE
+        parts = [
             f"{ident(name)} = {self.by_source(value, ident(name))}"
             for name, value in values.items()
-        )
+        ]
+        sets = ",\n  ".join([*parts, *(f"{ident(n)} = {value}" for n, value in alike.items())])
         return (
             f"UPDATE {self.table} SET\n  {sets}\nWHERE {self.mine} AND {variable('grebe_advance')}"
         )
+
+    def own(self) -> str:
+        """The statement that tells the rows of a write that is the view's own but no maintain."""
+        sets = ", ".join(f"{ident(n)} = {value}" for n, value in {**_OWN, **_HERE}.items())
+        return f"UPDATE {self.table} SET {sets} WHERE {self.mine}"
 
 
 def tables(catalogs: Iterable[str]) -> str:
@@ -214,17 +327,89 @@ def named(catalog: str, schema: str, table: str) -> str:
 
 def described(source: Source) -> str:
     """The identity of a source and the types of its used columns, over `tables`."""
-    names = ", ".join(literal(name.lower()) for name, _ in source.columns) or "NULL"
     missing = f'source "{source.key}" does not exist'
-    columns = (
-        "SELECT COALESCE(string_agg(lower(column_name) || ' ' || column_type, ', '"
-        f" ORDER BY lower(column_name)), '') FROM (DESCRIBE {source.sql})"
-        f" WHERE lower(column_name) IN ({names})"
-    )
     mine = f"FILTER ({named(source.catalog, source.schema, source.table)})"
     return (
         f"CASE WHEN COUNT(*) {mine} = 0 THEN error({literal(missing)}) ELSE\n"
         f"  {{'identity': string_agg(uuid, ' ' ORDER BY uuid) {mine},\n"
-        f"   'ids': list(id) {mine},\n"
-        f"   'columns': ({columns})}} END"
+        f"   'ids': list(id ORDER BY uuid) {mine},\n"
+        f"   'columns': ({_used(source)})}} END"
     )
+
+
+def _used(source: Source) -> str:
+    names = ", ".join(literal(name.lower()) for name, _ in source.columns) or "NULL"
+    return (
+        "SELECT COALESCE(string_agg(lower(column_name) || ' ' || column_type, ', '"
+        f" ORDER BY lower(column_name)), '') FROM (DESCRIBE {source.sql})"
+        f" WHERE lower(column_name) IN ({names})"
+    )
+
+
+def check_types(sources: Iterable[Source]) -> list[str]:
+    """The statements that raise when a used column has another type than the caller gave.
+
+    DuckDB itself says what a type is called, so that every spelling of one will do.
+    """
+    return [_check_types(source) for source in sources if any(k for _, k in source.columns)]
+
+
+def _check_types(source: Source) -> str:
+    given = ", ".join(
+        f"({literal(name.lower())}, typeof(CAST(NULL AS {_spelled(kind)})))"
+        for name, kind in source.columns
+        if kind
+    )
+    message = literal(f'[schema-mismatch] source "{source.key}" has other types than `schemas`: ')
+    found = "string_agg(lower(column_name) || ' ' || column_type, ', ' ORDER BY column_name)"
+    wrong = (
+        f"SELECT {found} AS columns FROM (DESCRIBE {source.sql}) AS have"
+        f" JOIN (VALUES {given}) AS given(name, kind) ON lower(have.column_name) = given.name"
+        " WHERE have.column_type <> given.kind"
+    )
+    return assign(
+        "grebe_checked",
+        f"SELECT CASE WHEN columns IS NULL THEN TRUE ELSE error({message} || columns) END"
+        f" FROM (\n{wrong}\n) AS wrong",
+    )
+
+
+def _spelled(kind: str) -> str:
+    """A type as the caller wrote it, proved to be nothing but a type."""
+    return exp.DataType.build(kind, dialect="duckdb", udt=True).sql("duckdb")
+
+
+def names_in(changes: str) -> str:
+    """The tables that a snapshot's changes made or reshaped: ids, and names in one spelling."""
+    kinds = ", ".join(literal(kind) for kind in RESHAPING)
+    entries = f"list_filter(map_entries({changes}), lambda e: e.key IN ({kinds}))"
+    items = f"flatten(list_transform({entries}, lambda e: e.value))"
+    return f"list_transform({items}, lambda n: replace(lower(n), '\"', ''))"
+
+
+def plain_name(schema: str, table: str) -> str:
+    """A table as `names_in` spells it."""
+    return f"{schema}.{table}".lower().replace('"', "")
+
+
+def _fields(values: Mapping[str, str]) -> str:
+    return "{" + ", ".join(f"{literal(name)}: {value}" for name, value in values.items()) + "}"
+
+
+def _settings_now() -> str:
+    """The settings of a session that change what a query means, as one text."""
+    items = ", ' ', ".join(
+        f"'{name}=', lower(CAST(current_setting('{name}') AS VARCHAR))" for name in _SETTINGS
+    )
+    return f"replace(concat({items}), '=etc/utc', '=utc')"
+
+
+SETTINGS_NOW = _settings_now()
+_HERE = {"settings": SETTINGS_NOW, "engine": "version()"}
+_OWN = {
+    "mv_identity": f"{variable('grebe_table')}.own.identity",
+    "mv_ids": f"array_to_string({variable('grebe_table')}.own.ids, ' ')",
+    "mv_snapshot": f"{variable('grebe_seen')}.own.newest",
+    "run": f"{variable('grebe_window')}.run",
+}
+"""What the rows say of the view's own table after a write."""

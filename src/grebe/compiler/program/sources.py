@@ -42,15 +42,20 @@ class Source:
         """The source's own value in a variable."""
         return f"{variable(name)}.{self.field}"
 
-    def at(self, pins: str) -> str:
-        """The table at the version that a variable holds."""
-        return f"{self.sql} AT (VERSION => {self.value(pins)})"
+    def pin(self, when: str) -> str:
+        """The version of the source at one end of the window: old or new."""
+        return f"{variable('grebe_window')}.{when}.{self.field}"
 
-    def changes(self, function: str, after: str, upto: str) -> str:
-        """The call of a change-feed function for a window; its bounds must exist, also if empty."""
+    def at(self, when: str) -> str:
+        """The table at one end of the window; before there is one, at what `create_mv` reads."""
+        version = self.value(when) if when == "grebe_pins" else self.pin(when)
+        return f"{self.sql} AT (VERSION => {version})"
+
+    def changes(self, function: str) -> str:
+        """The call of a change-feed function for the window; its bounds exist, also if empty."""
         names = ", ".join(literal(part) for part in (self.catalog, self.schema, self.table))
-        start = f"LEAST({self.value(after)} + 1, {self.value(upto)})"
-        return f"{function}({names}, {start}, {self.value(upto)})"
+        start = f"LEAST({self.pin('old')} + 1, {self.pin('new')})"
+        return f"{function}({names}, {start}, {self.pin('new')})"
 
 
 def struct_of(sources: Sequence[Source], value: Callable[[Source], str]) -> str:

@@ -75,6 +75,11 @@ class Storage:
         return ", ".join(f"{sql} AS {ident(name)}" for name, sql in self.written)
 
     @property
+    def hashes(self) -> bool:
+        """True when the rows carry a checksum."""
+        return any(internal == CHECKSUM for internal, _ in self.kept)
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The columns of the table in order."""
         return tuple(name for name, _ in self.written)

@@ -43,6 +43,9 @@ class MaterializedView:
     hides_rows: bool = False
     """True when `query_mv` shows other rows than the table holds, as for HAVING or LIMIT."""
 
+    rehash: list[str] = field(default_factory=list)
+    """What to run once after `engine-changed`: the rows get checksums of this DuckDB."""
+
     read_cursor: str = ""
     """On Spark: the query for the versions that the view shows, as JSON by source."""
 

@@ -9,15 +9,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grebe.compiler.nodes import WEIGHT
-from grebe.compiler.program.cursors import Cursors, described, named, tables
-from grebe.compiler.program.sources import Source, struct
-from grebe.compiler.program.text import assign, ident, keep, literal, temporary, variable
+from grebe.compiler.program.cursors import (
+    COLLATES,
+    SETTINGS_NOW,
+    Cursors,
+    described,
+    named,
+    names_in,
+    plain_name,
+    tables,
+)
+from grebe.compiler.program.sources import Source, struct_of
+from grebe.compiler.program.text import assign, ident, literal, variable
 
 MAINTENANCE = ("merge_adjacent", "rewrite_delete", "flushed_inlined", "compacted_table")
-_REWRITE = "rewrite_delete"
-_OWN, _CURSORS = "own", "cursors"
-_WEIGHT = ident(WEIGHT)
+_QUIET = tuple(kind for kind in MAINTENANCE if kind != "flushed_inlined")
+"""Kinds of changes that never carry rows; a flush may share its snapshot with an insert."""
+_UNSURE = "tables_deleted_from"
+"""A delete, or the flush of an inlined one: only the feed knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +37,8 @@ class Window:
     mv_table: str
     falls_back: bool
     """A window that cannot be read makes the view be recomputed, and is otherwise an error."""
+    hashes: bool
+    """The view's rows carry checksums of DuckDB's own hash, which another version may change."""
     always_full: bool = False
 
     @property
@@ -39,100 +50,195 @@ class Window:
         return tuple(dict.fromkeys([*(s.catalog for s in self.sources), self.cursors.catalog]))
 
     def statements(self) -> list[str]:
-        """From reading the cursor to knowing what moved; each catalog is asked once for each."""
-        found = tables(self.catalogs)
+        """From reading the cursor to knowing what moved; each catalog is asked once."""
         return [
             self.cursors.read(),
-            assign("grebe_table", f"{self._tables()}\nFROM (\n{found}\n) AS found"),
             assign("grebe_seen", f"{self._seen()}\nFROM (\n{self._history()}\n) AS history"),
-            assign("grebe_reason", self._reason()),
-            assign("grebe_new", struct(self.sources, lambda s: f"{s.value('grebe_seen')}.newest")),
-            assign("grebe_worth", self._worth()),
-            assign("grebe_aged", self._aged()),
-            assign("grebe_full", self._full()),
-            assign("grebe_old", struct(self.sources, _old)),
+            assign("grebe_look", self._look()),
+            assign("grebe_table", f"SELECT tables FROM query({variable('grebe_look')})"),
+            assign("grebe_window", self._window()),
         ]
 
-    def _tables(self) -> str:
-        fields = [f"{literal(s.field)}: {described(s)}" for s in self.sources]
-        for field, name in ((_OWN, self.mv_table), (_CURSORS, self.cursors.name)):
-            here = named(self.cursors.catalog, self.cursors.schema, name)
-            fields.append(f"{literal(field)}: list(id) FILTER ({here})")
-        return "SELECT {\n  " + ",\n  ".join(fields) + "\n}"
+    def marked(self) -> str:
+        """The statement by which the view's own snapshot will be known."""
+        message = literal(f"maintain {self.cursors.view}")
+        return (
+            f"CALL {ident(self.cursors.catalog)}.set_commit_message('grebe', {message},"
+            f" extra_info => {variable('grebe_window')}.run)"
+        )
+
+    def _start(self, catalog: str) -> str:
+        """The oldest snapshot of a catalog that matters."""
+        points = [
+            f"{s.value('grebe_cursor')}.snapshot" for s in self.sources if s.catalog == catalog
+        ]
+        if catalog == self.cursors.catalog:
+            points.append(f"{variable('grebe_cursor')}.own.snapshot")
+        return f"LEAST({', '.join(points)})"
 
     def _history(self) -> str:
-        kinds = ", ".join(literal(kind) for kind in MAINTENANCE)
         return "\nUNION ALL\n".join(
-            f"SELECT {literal(catalog)} AS catalog, snapshot_id,"
-            " flatten(map_values(changes)) AS touched,"
-            f" list_contains(map_keys(changes), {literal(_REWRITE)}) AS rewrites,"
-            f" list_has_any(map_keys(changes), [{kinds}]) AS maintains,"
-            f" epoch(now()) - epoch(snapshot_time) > ({_half_retention(catalog)}) AS aged"
-            f" FROM ducklake_snapshots({literal(catalog)})"
+            f"SELECT {literal(catalog)} AS catalog, snapshot_id, snapshot_time AS time,\n"
+            f"  commit_extra_info AS run, {_tables_of(_QUIET, inside=False)} AS touched,\n"
+            f"  {_tables_of(MAINTENANCE, inside=False)} AS written,\n"
+            f"  {_tables_of((*MAINTENANCE, _UNSURE), inside=False)} AS surely,\n"
+            f"  {_tables_of(_QUIET, inside=True)} AS kept,\n"
+            f"  {names_in('changes')} AS reshaped,"
+            f" list_contains(map_keys(changes), 'rewrite_delete') AS rewrites\n"
+            f"FROM ducklake_snapshots({literal(catalog)})"
+            f" WHERE snapshot_id >= {self._start(catalog)}"
             for catalog in self.catalogs
         )
 
     def _seen(self) -> str:
-        """What the window holds of every source, in one pass over the snapshots.
-
-        Rewriting files leaves changes of older snapshots with other values in the feed, so a
-        window with a rewrite is not trusted.
-        """
+        """What the window holds of every source and of the view, in one pass over the snapshots."""
         fields = [f"{literal(s.field)}: {self._seen_of(s)}" for s in self.sources]
-        here = f"catalog = {literal(self.cursors.catalog)} AND NOT maintains"
-        made = literal(f"{self.cursors.schema}.{self.mv_table}")
-        ids = variable("grebe_table")
-        created = f"list_contains(touched, {made})"
-        mine = f"(list_has_any(touched, {ids}.{_CURSORS}) OR {created})"
-        touched = f"{here} AND (list_has_any(touched, {ids}.{_OWN}) OR {created})"
-        fields += [
-            f"'theirs': MAX(snapshot_id) FILTER ({touched} AND NOT {mine})",
-            f"'mine': MAX(snapshot_id) FILTER ({touched} AND {mine})",
-            f"'newest': MAX(snapshot_id) FILTER (catalog = {literal(self.cursors.catalog)})",
-            f"'moved': COUNT(*) FILTER (catalog = {literal(self.cursors.catalog)} AND maintains"
-            f" AND snapshot_id = {self._written()}) > 0",
-        ]
-        return "SELECT {\n  " + ",\n  ".join(fields) + "\n}"
-
-    def _written(self) -> str:
-        """The snapshot that wrote the cursor last."""
-        return f"{self.sources[0].value('grebe_cursor')}.written"
+        return "SELECT {\n  " + ",\n  ".join([*fields, f"'own': {self._seen_own()}"]) + "\n}"
 
     def _seen_of(self, source: Source) -> str:
         here = f"catalog = {literal(source.catalog)}"
         cursor = f"{source.value('grebe_cursor')}.snapshot"
-        since = (
-            f"{here} AND snapshot_id > {cursor}"
-            f" AND list_has_any(touched, {source.value('grebe_table')}.ids)"
-        )
+        ids = f"{source.value('grebe_cursor')}.ids"
+        since = f"{here} AND snapshot_id > {cursor}"
+        whole = f"COUNT(*) FILTER ({since}) = MAX(snapshot_id) FILTER ({here}) - {cursor}"
+        name = literal(plain_name(source.schema, source.table))
+        reshaped = f"list_has_any(reshaped, list_append({ids}, {name}))"
+        rewritten = f"(rewrites AND list_has_any(kept, {ids}))"
         return (
             f"{{'newest': MAX(snapshot_id) FILTER ({here}),\n"
-            f"   'alive': COUNT(*) FILTER ({here} AND snapshot_id = {cursor}) > 0,\n"
-            f"   'touched': COUNT(*) FILTER ({since}) > 0,\n"
-            f"   'aged': MAX(snapshot_id) FILTER ({here}) > {cursor}"
-            f" AND COUNT(*) FILTER ({here} AND snapshot_id = {cursor} AND aged) > 0,\n"
-            f"   'trusted': COUNT(*) FILTER ({since} AND rewrites) = 0,\n"
-            f"   'worth': COUNT(*) FILTER ({since} AND NOT maintains) > 0}}"
+            f"   'since': MIN(time) FILTER ({here} AND snapshot_id = {cursor}),\n"
+            f"   'whole': {whole},\n"
+            f"   'reshaped': COUNT(*) FILTER ({since} AND {reshaped}) > 0,\n"
+            f"   'rewritten': COUNT(*) FILTER ({since} AND {rewritten}) > 0,\n"
+            f"   'touched': COUNT(*) FILTER ({since} AND list_has_any(touched, {ids})) > 0,\n"
+            f"   'worth': COUNT(*) FILTER ({since} AND list_has_any(written, {ids})) > 0}}"
         )
 
-    def _worth(self) -> str:
-        """True when a source changed by something other than maintenance."""
-        return "SELECT " + " OR ".join(f"{s.value('grebe_seen')}.worth" for s in self.sources)
+    def _seen_own(self) -> str:
+        """What others did to the catalog of the view since it was written last.
 
-    def _aged(self) -> str:
-        """True when a cursor is older than half of what its source keeps."""
-        return "SELECT " + " OR ".join(f"{s.value('grebe_seen')}.aged" for s in self.sources)
+        The first snapshot that made the table is the view's own until its first maintain.
+        """
+        own = f"{variable('grebe_cursor')}.own"
+        here = f"catalog = {literal(self.cursors.catalog)}"
+        made = f"list_contains(reshaped, {literal(self.cursors.made)})"
+        theirs = (
+            f"{here} AND snapshot_id > {own}.snapshot"
+            f" AND run IS DISTINCT FROM {own}.run AND NOT {made}"
+        )
+        since = f"{here} AND snapshot_id > {own}.snapshot"
+        lists = ",\n   ".join(
+            f"'{name}': COALESCE(flatten(list({name}) FILTER ({theirs})), [])"
+            for name in ("surely", "written")
+        )
+        ours = f"{since} AND ({made} OR run = {own}.run)"
+        return (
+            f"{{'newest': MAX(snapshot_id) FILTER ({here}),\n"
+            f"   'whole': COUNT(*) FILTER ({since})"
+            f" = MAX(snapshot_id) FILTER ({here}) - {own}.snapshot,\n"
+            f"   'made': COUNT(*) FILTER ({since} AND {made}),\n"
+            f"   'ours': COALESCE(list(snapshot_id) FILTER ({ours}), []),\n"
+            f"   'theirs': COALESCE(list(snapshot_id) FILTER ({theirs} AND len(written) > 0), []),\n"
+            f"   {lists}}}"
+        )
+
+    def _look(self) -> str:
+        """The query for what the names mean now; mostly what they meant before.
+
+        Asking DuckLake for its tables takes longer than anything else here, so that is done only
+        when a snapshot says that something was made, altered or dropped, or is gone itself.
+        """
+        own, seen = f"{variable('grebe_cursor')}.own", f"{variable('grebe_seen')}.own"
+        tests = [
+            f"{s.value('grebe_seen')}.reshaped OR NOT {s.value('grebe_seen')}.whole"
+            for s in self.sources
+        ]
+        tests += [
+            f"{own}.identity = '' OR {seen}.made > 0 OR NOT {seen}.whole",
+            f"list_has_any({seen}.written, {own}.ids)",
+        ]
+        known = [f"{literal(s.field)}: {s.value('grebe_cursor')}" for s in self.sources]
+        same = ", ".join([*known, f"'own': {own}", "'foreign': FALSE"])
+        before = f"SELECT {{{same}}} AS tables"
+        again = f"SELECT {self._tables()} AS tables FROM (\n{tables(self.catalogs)}\n) AS found"
+        return (
+            f"SELECT CASE WHEN {' OR '.join(tests)}\nTHEN {literal(again)}\n"
+            f"ELSE {literal(before)} END"
+        )
+
+    def _tables(self) -> str:
+        here = f"FILTER ({named(self.cursors.catalog, self.cursors.schema, self.mv_table)})"
+        own = (
+            f"{{'identity': COALESCE(string_agg(uuid, ' ' ORDER BY uuid) {here}, ''),"
+            f" 'ids': COALESCE(list(id ORDER BY uuid) {here}, [])}}"
+        )
+        fields = [f"{literal(s.field)}: {described(s)}" for s in self.sources]
+        fields += [f"'own': {own}", f"'foreign': {self._written_by_others()}"]
+        return "{\n  " + ",\n  ".join(fields) + "\n}"
+
+    def _written_by_others(self) -> str:
+        """True when the feed shows rows of the view's table that another snapshot wrote.
+
+        Outside of main a table of the same name in another schema may be meant, and a flush of
+        deleted rows looks like a delete: the feed knows both.
+        """
+        seen = f"{variable('grebe_seen')}.own"
+        names = (self.cursors.catalog, self.cursors.schema, self.mv_table)
+        table = ", ".join(literal(part) for part in names)
+        own = f"{variable('grebe_cursor')}.own"
+        ours = f"COALESCE(list_max({seen}.ours), -1)"
+        found: list[str] = []
+        # The feed's own snapshot ids are not right after a flush: so what is ours is left out.
+        # Nor is anything asked of a time when the table was not yet there.
+        for side, there in (("<", f"{own}.run <> ''"), (">", "TRUE")):
+            test = f"s {side} {ours} AND {there} AND NOT {self._made_again()}"
+            theirs = f"list_filter({seen}.theirs, lambda s: {test})"
+            first, last = (f"COALESCE(list_{e}({theirs}), {seen}.newest)" for e in ("min", "max"))
+            found += [
+                f"len({theirs}) > 0 AND EXISTS (SELECT 1 FROM"
+                f" ducklake_table_{kind}({table}, {first}, {last}))"
+                for kind in ("insertions", "deletions")
+            ]
+        return "(" + "\n    OR ".join(found) + ")"
+
+    def _window(self) -> str:
+        """Why the window cannot be read, if so; and what is read of every source."""
+        new = struct_of(self.sources, lambda s: f"{s.value('grebe_seen')}.newest")
+        worth = " OR ".join(
+            f"{seen}.worth OR {seen}.reshaped OR NOT {seen}.whole"
+            for seen in (source.value("grebe_seen") for source in self.sources)
+        )
+        aged = " OR ".join(map(_aged, self.sources))
+        full = "stale OR worth" if self.always_full else "stale"
+        return (
+            f"SELECT {{'full': is_full, 'advance': worth OR is_full OR {aged},\n"
+            f"  'run': CAST(uuid() AS VARCHAR),\n"
+            f"  'new': {new},\n  'old': {struct_of(self.sources, _old)}\n}}\n"
+            f"FROM (SELECT worth, {full} AS is_full FROM (\n"
+            f"SELECT {worth} AS worth,\n  ({self._reason()}) IS NOT NULL AS stale))"
+        )
 
     def _reason(self) -> str:
-        cases = [case for source in self.sources for case in self._source_reasons(source)]
-        cases.append(self._foreign())
-        found = "CASE\n  " + "\n  ".join(f"WHEN {test} THEN {text}" for test, text in cases)
-        reason = f"SELECT {found}\n  ELSE NULL END AS reason"
-        if self.falls_back:
-            return reason
-        return f"SELECT CASE WHEN reason IS NULL THEN NULL ELSE error(reason) END FROM (\n{reason})"
+        """What stops the window; strict views stop with it.
+
+        A changed type stops every view: its table has the columns of the old one. So does a
+        collation: under it a recomputation would find no difference where there is one.
+        """
+        by_source = [self._source_reasons(source) for source in self.sources]
+        changed = [found.pop() for found in by_source]
+        changed.append((COLLATES, literal(self.cursors.collates)))
+        rest = [case for found in by_source for case in found]
+        rest += [self._foreign(), self._settings(), *self._engine()]
+        if not self.falls_back:
+            cases = [*rest, *changed]
+            found = " ".join(f"\n  WHEN {test} THEN error({text})" for test, text in cases)
+        else:
+            loud = [f"\n  WHEN {test} THEN error({text})" for test, text in changed]
+            found = " ".join([*loud, *(f"\n  WHEN {test} THEN {text}" for test, text in rest)])
+        return f"CASE {found}\n  ELSE NULL END"
 
     def _source_reasons(self, source: Source) -> list[tuple[str, str]]:
+        """What may be wrong with a source; the last one is that its columns changed."""
         seen, now = source.value("grebe_cursor"), source.value("grebe_table")
         hint = f'drop materialized view "{self.cursors.view}" and create it again'
         ids, known = (f"string_split({point}.identity, ' ')" for point in (now, seen))
@@ -148,143 +254,80 @@ class Window:
                 f"NOT list_has_all({ids}, {known}) AND NOT list_has_all({known}, {ids})",
                 literal(replaced),
             ),
+            (f"{source.value('grebe_seen')}.since IS NULL", literal(expired)),
             (f"{now}.columns <> {seen}.columns", literal(changed)),
-            (f"NOT {source.value('grebe_seen')}.alive", literal(expired)),
         ]
 
     def _foreign(self) -> tuple[str, str]:
-        """A write to the view's table by somebody else: later than what moved the cursor.
-
-        Rewriting the files of the cursor table changes what its rows say of that; then the last
-        snapshot that touched both tables must do.
-        """
+        """Somebody else wrote to the view's table, or made it anew."""
         message = (
             f"[foreign-write] somebody else wrote to the table of materialized view"
             f' "{self.cursors.view}": drop it and create it again'
         )
-        own, later = self._own_write()
+        own, seen = f"{variable('grebe_cursor')}.own", f"{variable('grebe_seen')}.own"
+        now = variable("grebe_table")
+        tests = [self._made_again(), f"{now}.foreign"]
         if self.cursors.schema.lower() == "main":
-            return later, literal(message)
-        # Outside of main a table of the same name in another schema may be meant: the feed knows.
-        names = (self.cursors.catalog, self.cursors.schema, self.mv_table)
-        table = ", ".join(literal(part) for part in names)
-        newest = variable("grebe_seen") + ".newest"
-        window = f"{table}, LEAST({own} + 1, {newest}), {newest}"
-        found = " OR ".join(
-            f"EXISTS (SELECT 1 FROM ducklake_table_{kind}({window}) WHERE {later})"
-            for kind in ("insertions", "deletions")
+            tests.append(f"{own}.identity <> '' AND {own}.identity <> {now}.own.identity")
+            tests.append(f"list_has_any({seen}.surely, {now}.own.ids)")
+        return " OR ".join(tests), literal(message)
+
+    def _made_again(self) -> str:
+        """True when the view's table was made once more than by `create_mv`."""
+        own, seen = f"{variable('grebe_cursor')}.own", f"{variable('grebe_seen')}.own"
+        return f"({seen}.made > CASE WHEN {own}.run = '' THEN 1 ELSE 0 END)"
+
+    def _settings(self) -> tuple[str, str]:
+        message = (
+            f'[settings-changed] materialized view "{self.cursors.view}" was made with other'
+            " settings of the session: "
         )
-        return f"{later} AND ({found})", literal(message)
+        known = f"{variable('grebe_cursor')}.own.settings"
+        return f"{known} <> {SETTINGS_NOW}", f"concat({literal(message)}, {known})"
 
-    def _own_write(self) -> tuple[str, str]:
-        """The last snapshot that this program wrote, and whether there was another write since."""
-        seen = variable("grebe_seen")
-        own = f"CASE WHEN {seen}.moved THEN COALESCE({seen}.mine, -1) ELSE {self._written()} END"
-        return own, f"{seen}.theirs > {own}"
-
-    def _full(self) -> str:
-        if self.always_full:
-            return f"SELECT {variable('grebe_worth')} OR {variable('grebe_reason')} IS NOT NULL"
-        return f"SELECT {variable('grebe_reason')} IS NOT NULL"
+    def _engine(self) -> list[tuple[str, str]]:
+        if not self.hashes:
+            return []
+        message = (
+            f'[engine-changed] the checksums of materialized view "{self.cursors.view}" are of'
+            " another version of DuckDB: run rehash once"
+        )
+        return [(f"{variable('grebe_cursor')}.own.engine <> version()", literal(message))]
 
 
-def _half_retention(catalog: str) -> str:
-    """Seconds after which a cursor that nothing moved must move all the same.
+def _tables_of(kinds: Sequence[str], *, inside: bool) -> str:
+    """The ids that a snapshot lists under some kinds of changes, or under all others."""
+    listed = ", ".join(literal(kind) for kind in kinds)
+    test = f"e.key {'' if inside else 'NOT '}IN ({listed})"
+    entries = f"list_filter(map_entries(changes), lambda e: {test})"
+    return f"flatten(list_transform({entries}, lambda e: e.value))"
+
+
+def _aged(source: Source) -> str:
+    """True when a cursor that nothing moved is older than half of what its source keeps.
 
     Otherwise it would hold back the expiry of snapshots for ever.
     """
+    seen = source.value("grebe_seen")
+    half = (
+        "SELECT MIN(epoch(CAST(value AS INTERVAL))) / 2"
+        f" FROM ducklake_options({literal(source.catalog)})"
+        " WHERE option_name = 'expire_older_than'"
+    )
     return (
-        "SELECT epoch(CAST(value AS INTERVAL)) / 2"
-        f" FROM ducklake_options({literal(catalog)}) WHERE option_name = 'expire_older_than'"
+        f"COALESCE({seen}.newest > {source.value('grebe_cursor')}.snapshot"
+        f" AND epoch(now()) - epoch({seen}.since) > ({half}), FALSE)"
     )
 
 
 def _old(source: Source) -> str:
     """The version that the view shows; without a change, the same as the new one."""
-    moved = f"{source.value('grebe_seen')}.touched AND NOT {variable('grebe_full')}"
-    seen, new = source.value("grebe_cursor"), source.value("grebe_new")
-    return f"CASE WHEN {moved} THEN {seen}.snapshot ELSE {new} END"
+    seen = source.value("grebe_seen")
+    moved = f"{touched(source)} AND NOT is_full"
+    return f"CASE WHEN {moved} THEN {source.value('grebe_cursor')}.snapshot ELSE {seen}.newest END"
 
 
-def deltas(sources: Sequence[Source], *, read: bool) -> list[str]:
-    """The consolidated change of every source, kept; and which of them really changed.
-
-    Each feed is read once and counted against the versions. One that does not add up is replaced
-    by the difference of the two versions. Without rules nothing is read, only counted.
-    """
-    counts = assign("grebe_rows", struct(sources, _rows))
-    if not read:
-        return [counts]
-    net = struct(sources, lambda s: f"EXISTS (SELECT 1 FROM {temporary(f'delta_{s.number}')})")
-    some = " OR ".join(source.value("grebe_moved") for source in sources)
-    return [
-        *(keep(f"feed_{source.number}", _feed(source)) for source in sources),
-        counts,
-        assign("grebe_counted", struct(sources, _counted)),
-        *(keep(f"delta_{source.number}", _delta(source)) for source in sources),
-        assign("grebe_moved", net),
-        assign("grebe_applies", f"SELECT {some}"),
-    ]
-
-
-def _rows(source: Source) -> str:
-    """How many rows the source has now; the cursor knows it when nothing touched the source."""
-    moved = f"{source.value('grebe_seen')}.touched OR {variable('grebe_full')}"
-    count = f"(SELECT COUNT(*) FROM {source.at('grebe_new')} WHERE {moved})"
-    return f"CASE WHEN {moved} THEN {count} ELSE {source.value('grebe_cursor')}.rows END"
-
-
-def _open(source: Source) -> str:
-    return f"{source.value('grebe_old')} < {source.value('grebe_new')}"
-
-
-def _trusted(source: Source) -> str:
-    return f"{_open(source)} AND {source.value('grebe_seen')}.trusted"
-
-
-def _names(source: Source) -> str:
-    return ", ".join(ident(name) for name, _ in source.columns)
-
-
-def _feed(source: Source) -> str:
-    names, trusted = _names(source), _trusted(source)
-    added = source.changes("ducklake_table_insertions", "grebe_old", "grebe_new")
-    removed = source.changes("ducklake_table_deletions", "grebe_old", "grebe_new")
-    return (
-        f"SELECT {names}, 1 AS {_WEIGHT} FROM {added} WHERE {trusted}\nUNION ALL\n"
-        f"SELECT {names}, -1 AS {_WEIGHT} FROM {removed} WHERE {trusted}"
-    )
-
-
-def _counted(source: Source) -> str:
-    """True when the feed's weights add up to the difference of the row counts."""
-    net = f"(SELECT COALESCE(SUM({_WEIGHT}), 0) FROM {temporary(f'feed_{source.number}')})"
-    grown = f"{source.value('grebe_rows')} - {source.value('grebe_cursor')}.rows"
-    return f"{_trusted(source)} AND {net} = {grown}"
-
-
-def _delta(source: Source) -> str:
-    names = _names(source)
-    counted = source.value("grebe_counted")
-    differs = f"{_open(source)} AND NOT {counted}"
-    grouped = ", ".join([names, *(key for key in map(_canonical, source.columns) if key)])
-    return (
-        f"SELECT {names}, CAST(SUM({_WEIGHT}) AS BIGINT) AS {_WEIGHT} FROM (\n"
-        f"SELECT {names}, {_WEIGHT} FROM {temporary(f'feed_{source.number}')}"
-        f" WHERE {counted}\nUNION ALL\n"
-        f"SELECT {names}, 1 FROM {source.at('grebe_new')} WHERE {differs}\nUNION ALL\n"
-        f"SELECT {names}, -1 FROM {source.at('grebe_old')} WHERE {differs}\n"
-        f") AS changes\nGROUP BY {grouped}\nHAVING SUM({_WEIGHT}) <> 0"
-    )
-
-
-def _canonical(column: tuple[str, str | None]) -> str | None:
-    """What tells apart values that SQL takes for equal: the sign of a floating zero."""
-    name, kind = column
-    if kind is None:
-        return f"CAST({ident(name)} AS VARCHAR)"
-    plain = kind.upper().partition("(")[0].strip()
-    if plain in ("FLOAT", "REAL", "DOUBLE", "FLOAT4", "FLOAT8"):
-        return f"signbit({ident(name)})"
-    nested = any(mark in kind.upper() for mark in ("[", "STRUCT", "MAP", "UNION"))
-    return f"CAST({ident(name)} AS VARCHAR)" if nested else None
+def touched(source: Source) -> str:
+    """True when the source may have other rows than before."""
+    seen = source.value("grebe_seen")
+    return f"({seen}.touched OR {seen}.reshaped OR NOT {seen}.whole)"
