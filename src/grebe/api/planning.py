@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from grebe.engine.cut import Cut
     from grebe.engine.deltas import Deltas
     from grebe.engine.engine import Engine
+    from grebe.engine.views import Used
     from grebe.engine.views import View as Compiled
 
 
@@ -284,7 +285,9 @@ class _Planning:
 
         def net(windows: Mapping[TableName, Window]) -> int:
             return sum(
-                deltas.of(n, pins[n].source, window).changed for n, window in windows.items()
+                deltas.of(name, pins[name].source, windows[name], _ids(used)).changed
+                for name, used in view.sources
+                if name in windows
             )
 
         shown = engine.tables.shown(view.name, lambda: engine.spark)
@@ -295,7 +298,11 @@ class _Planning:
             policy=self.policy or view.definition.policy,
             costs=Costs(engine.registry.past(str(view.name)) if engine.registry else (), net),
             replaces=replaced(
-                view, shown, lambda name: engine.tables.position(name, lambda: engine.spark)
+                view,
+                shown,
+                lambda name: engine.tables.position(name, lambda: engine.spark),
+                lambda name: engine.tables.properties(name, lambda: engine.spark),
+                pins,
             ),
         )
 
@@ -334,13 +341,18 @@ class _Planning:
             if window.is_empty or name in later:
                 continue
             if choice.outcome is Outcome.INCREMENTAL:  # what will be read is counted, not guessed
-                delta = deltas.of(name, pins[name].source, window)
+                needed = _ids(dict(view.sources)[name])
+                delta = deltas.of(name, pins[name].source, window, needed)
                 added, removed = delta.insertions, delta.rows - delta.insertions
                 found.append(PlannedWindow(name, window, added, removed))
             else:
                 stats = pins[name].source.window_stats(window)
                 found.append(PlannedWindow(name, window, stats.rows_added, stats.rows_removed))
         return tuple(found)
+
+
+def _ids(used: Iterable[Used]) -> list[int]:
+    return [column.id for column in used]
 
 
 def _is_nothing(item: PlannedWindow) -> bool:

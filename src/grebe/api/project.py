@@ -451,20 +451,22 @@ class Project:
                 )
         return results
 
-    def verify(self, selection: Selection = None) -> list[Report]:
+    def verify(self, selection: Selection = None, *, sample: float | None = None) -> list[Report]:
         """Reports that the chosen views equal their queries at their frontiers.
+
+        With a sample, such as 0.01, only that part of the keys is compared.
 
         Raises:
             CheckFailedError: the first that does not, with the rows that differ.
         """
         chosen = self._selected(self.written(), selection)
-        return [self.verify_one(view.name) for view in chosen.values()]
+        return [self.verify_one(view.name, sample) for view in chosen.values()]
 
-    def verify_one(self, name: TableName) -> Report:
+    def verify_one(self, name: TableName, sample: float | None = None) -> Report:
         """The report of one view."""
         compiled = reading.compiled(self, self._named(name))
         self.say(f"verifying {name}")
-        return self.engine.verify(compiled.name.quoted())
+        return self.engine.verify(compiled.name.quoted(), sample)
 
     def read(
         self, name: TableName | str, *, as_of: str | int | datetime | None = None

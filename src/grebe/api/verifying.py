@@ -40,12 +40,12 @@ class Verdicts(list[Verdict], Shown):
     """The verdicts on a selection, as one table."""
 
     @staticmethod
-    def of(project: Project, selection: Selection) -> Verdicts:
+    def of(project: Project, selection: Selection, sample: float | None = None) -> Verdicts:
         """Every chosen view is checked, whatever the others say."""
         found = Verdicts()
         for view in project.views(selection):
             try:
-                report = view.verify()
+                report = view.verify(sample=sample)
             except GrebeError as error:
                 found.append(Verdict(view.name, error=error))
                 continue

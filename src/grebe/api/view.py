@@ -142,13 +142,15 @@ class View(Shown):
         """Runs, newest first."""
         return self.project.history(self._exact(), limit=limit)
 
-    def verify(self) -> Report:
+    def verify(self, *, sample: float | None = None) -> Report:
         """A report that the view equals its query at its frontier.
+
+        With a sample, such as 0.01, only that part of the keys is compared, always the same ones.
 
         Raises:
             CheckFailedError: with the rows that differ.
         """
-        return self.project.verify_one(self.name)
+        return self.project.verify_one(self.name, sample)
 
     def read(self, as_of: str | int | datetime | None = None) -> DataFrame:
         """The rows that the view shows, now or as of a version or time of the view itself."""

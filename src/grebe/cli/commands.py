@@ -175,13 +175,18 @@ def history(
 
 @app.command()
 def verify(
-    context: typer.Context, selection: Selection = None, output: Output = Format.TEXT
+    context: typer.Context,
+    selection: Selection = None,
+    sample: Annotated[
+        float | None, typer.Option(help="Only this part of the keys, e.g. 0.01: always the same.")
+    ] = None,
+    output: Output = Format.TEXT,
 ) -> int:
     """Does each view equal its query at the versions it names? EXCEPT ALL both ways."""
     from grebe.api.verifying import Verdicts
 
     with context.obj.project() as project:
-        found = Verdicts.of(project, selection)
+        found = Verdicts.of(project, selection, sample)
         show(found.to_dict(), str(found), output)
         for item in found:
             if item.error is not None:

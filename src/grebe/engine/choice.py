@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from grebe.compiler.clock import reads_clock
 from grebe.compiler.cost import SHARE, Past, Sizes, full_is_cheaper
+from grebe.compiler.nodes import Verbatim, walk
 from grebe.compiler.plan import LAYOUT
 from grebe.engine.views import PREFIX, Used, View
 from grebe.errors import NotIncrementalError, RefreshError
 from grebe.formats.base import Head, Source, WindowStats
-from grebe.model import Outcome, Policy, Position, Reason, SourcePoint, TableName, Window
+from grebe.model import Outcome, Policy, Position, Reason, SourcePoint, TableName, Version, Window
 
+_OWN: Final = "definition-changed"
+"""The view's own text: building it anew is what was asked for."""
 HALF_RETENTION: Final = timedelta(days=2.5)
-"""Half of the time that Iceberg keeps versions by default."""
+"""Half of the time that Iceberg keeps versions by default: for sources that do not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +32,9 @@ class Pinned:
     head: Head
     fingerprint: str | None = None
     """The definition's, when the source is itself a view."""
+    rows: Version | None = None
+    """Of a view: the last version that changed a row, which frontiers name. It may be expired;
+    the head holds the same rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +77,12 @@ def choose(
     """
     _refuse_newer(view, position)
     if position.frontier is None and not _distrust(position):
-        first = Reason("first-refresh", "the view holds no rows yet")
-        return Choice(Outcome.FULL, (replaces or first,))
+        return _built(view, policy, replaces)
     if policy is Policy.FULL:
         return Choice(Outcome.FULL, (Reason("policy-full", "the policy is to recompute"),))
-    broken = _distrust(position) or view.plan.reasons
     windows, unreadable = _windows(view, position, pins)
-    reasons = broken or unreadable
+    always = view.plan.reasons if _may_differ_unmoved(view) else ()
+    reasons = _distrust(position) or always or (unreadable and (view.plan.reasons or unreadable))
     if reasons:
         return _refused(view, policy, reasons)
     moved = {name: window for name, window in windows.items() if not window.is_empty}
@@ -83,7 +90,9 @@ def choose(
         return Choice(Outcome.NO_OP)
     stats = {name: pins[name].source.window_stats(window) for name, window in moved.items()}
     if all(item.only_maintenance for item in stats.values()):
-        return Choice(Outcome.NO_OP, settle=_is_old(position))
+        return Choice(Outcome.NO_OP, settle=_is_old(position, pins))
+    if view.plan.reasons:
+        return _refused(view, policy, view.plan.reasons)
     listed = tuple(windows.items())
     if policy is Policy.AUTO:
         given = dict(view.definition.properties).get(SHARE)
@@ -95,9 +104,13 @@ def choose(
 
 
 def replaced(
-    view: View, shown: str | None, position_of: Callable[[TableName], Position | None]
+    view: View,
+    shown: str | None,
+    position_of: Callable[[TableName], Position | None],
+    kept_of: Callable[[TableName], Mapping[str, str] | None],
+    pins: Mapping[TableName, Pinned],
 ) -> Reason | None:
-    """That the public name still shows another definition, if so.
+    """Why the public name still shows rows of another storage table, if so.
 
     Raises:
         RefreshError: a newer grebe wrote that one.
@@ -109,13 +122,58 @@ def replaced(
     if before is None:
         return None
     _refuse_newer(view, before)
-    return Reason("definition-changed", f"the rows of the definition before are in {storage.name}")
+    kept = kept_of(storage) or {}
+    where = f"the rows before are in {storage.name}"
+    if before.frontier is None or not _is_same_text(view, kept):
+        return Reason(_OWN, f"the definition is another one; {where}")
+    return _moved_below(view, before.frontier.by_source, kept, pins) or Reason(
+        "engine-version-changed", f"this grebe stores the same definition in another way; {where}"
+    )
+
+
+def _is_same_text(view: View, kept: Mapping[str, str]) -> bool:
+    """True when nobody changed the view itself: only what it reads can be another thing now."""
+    own = view.properties()
+    same = all(kept.get(key) == own[key] for key in ("grebe.sql", "grebe.settings"))
+    return same and kept.get("grebe.partitions", "") == own["grebe.partitions"]
+
+
+def _moved_below(
+    view: View,
+    points: Mapping[str, SourcePoint],
+    kept: Mapping[str, str],
+    pins: Mapping[TableName, Pinned],
+) -> Reason | None:
+    """What the same text reads that is no longer what it was."""
+    for name, _ in view.sources:
+        point = points.get(str(name))
+        if point is None or point.identity != pins[name].head.identity:
+            return Reason("source-replaced", f'table "{name}" is another one than before')
+        if point.schema_id != pins[name].head.schema.id:
+            return Reason("schema-changed", f'columns of table "{name}" changed')
+    if json.loads(kept.get("grebe.columns", "[]")) != [list(column) for column in view.columns]:
+        return Reason("schema-changed", "the columns of the query have other types than before")
+    return None
 
 
 def shown_storage(name: TableName, shown: str | None) -> TableName | None:
     """The storage table that a public name's text reads."""
     found = re.search(rf"{PREFIX}{re.escape(name.name)}_[0-9a-f]{{8}}", shown or "")
     return replace(name, name=found[0]) if found else None
+
+
+def _built(view: View, policy: Policy, replaces: Reason | None) -> Choice:
+    """All rows for the first time; or again, into another table than those that are shown."""
+    if replaces and replaces.code != _OWN:
+        return _refused(view, policy, (replaces,))
+    first = Reason("first-refresh", "the view holds no rows yet")
+    return Choice(Outcome.FULL, (replaces or first,))
+
+
+def _may_differ_unmoved(view: View) -> bool:
+    """True when the query can give other rows although no source moved, or does not name them."""
+    unnamed = any(isinstance(node, Verbatim) for node in walk(view.plan.definition))
+    return unnamed or reads_clock(view.plan.reasons)
 
 
 def _refuse_newer(view: View, position: Position) -> None:
@@ -129,11 +187,16 @@ def _refuse_newer(view: View, position: Position) -> None:
         )
 
 
-def _is_old(position: Position) -> bool:
+def _is_old(position: Position, pins: Mapping[TableName, Pinned]) -> bool:
     """True when a version that the frontier names may soon be expired."""
-    points = position.frontier.by_source.values() if position.frontier else ()
-    moments = [point.committed_at for point in points if point.committed_at]
-    return bool(moments) and datetime.now(UTC) - min(moments) > HALF_RETENTION
+    kept = {str(name): pin.head.retention for name, pin in pins.items()}
+    points = position.frontier.by_source if position.frontier else {}
+    now = datetime.now(UTC)
+    return any(
+        now - point.committed_at > (kept[name] or 2 * HALF_RETENTION) / 2
+        for name, point in points.items()
+        if name in kept and point.committed_at
+    )
 
 
 def _distrust(position: Position) -> tuple[Reason, ...]:
@@ -168,6 +231,8 @@ def _window(
 ) -> Window | Reason:
     if point is None or point.identity != pin.head.identity:
         return Reason("source-replaced", f'table "{name}" is another one than before')
+    if point.version == pin.rows:
+        return Window(pin.head.version, pin.head.version)
     window = Window(point.version, pin.head.version)
     if window.is_empty:
         return window

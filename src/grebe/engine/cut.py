@@ -34,6 +34,8 @@ class Cut:
     pins: Mapping[TableName, Pinned]
     missing: Mapping[TableName, GrebeError] = field(default_factory=dict)
     """Sources that cannot be opened: the views that read them fail, the others do not."""
+    shown: Mapping[str, SourcePoint] = field(default_factory=dict)
+    """What the parents outside the run show of every table below them."""
     conflict: str | None = None
     """Why the parents outside the run cannot be read together, if so."""
 
@@ -47,17 +49,17 @@ def take(
     view is refreshed; with several it must be the newest one.
     """
     outside = outside_parents(views, around)
-    everybody = {**outside, **views}
+    known = {**around, **views}
     positions = {
-        name: tables.position(view.storage_name, spark) or NOWHERE
-        for name, view in everybody.items()
+        name: tables.position(known[name].storage_name, spark) or NOWHERE
+        for name in (*_with_parents(outside, known), *views)
     }
     pins, missing = _heads(tables, spark, _sources(views, around))
     found = Cut(positions, pins, missing)
-    fresh = [name for name in outside if positions[name].frontier is None]
-    if fresh:
-        return replace(found, conflict=f"{', '.join(fresh)} was never refreshed")
-    given, conflict = _given(tables, spark, outside, positions)
+    conflict = _unfit(outside, positions)
+    if conflict:
+        return replace(found, conflict=conflict)
+    given, conflict = _given(_Shown(tables, spark, known, positions), outside)
     if conflict:
         return replace(found, conflict=conflict)
     fixed: dict[TableName, Pinned] = {}
@@ -65,12 +67,18 @@ def take(
         point = given.get(str(name))
         if point is None or _agree(pin.source, point, pin.head):
             fixed[name] = pin
-        elif point.identity != pin.head.identity or len(views) > 1:
-            shown = ", ".join(outside)
-            return replace(found, conflict=f'"{name}" has moved since {shown} was refreshed')
+            continue
+        if point.identity != pin.head.identity or len(views) > 1:
+            moved = "has moved since {} was refreshed"
+        elif _leads_back(pin.source, _point(positions[next(iter(views))], name), point):
+            moved = "was read at a later version already than {} shows"
+        elif (head := _at(pin, point)) is None:
+            moved = "no longer has the version that {} shows"
         else:
-            fixed[name] = replace(pin, head=_at(pin, point))
-    return replace(found, pins=fixed)
+            fixed[name] = replace(pin, head=head)
+            continue
+        return replace(found, conflict=f'"{name}" {moved.format(", ".join(outside))}')
+    return replace(found, pins=fixed, shown=given)
 
 
 def outside_parents(views: Mapping[str, View], around: Mapping[str, View]) -> dict[str, View]:
@@ -86,23 +94,23 @@ def parent_pin(source: Source, position: Position, fingerprint: str) -> Pinned:
     expired, the newest version holds the same rows.
     """
     head = source.head()
-    wanted = position.row_version or position.version or head.version
+    rows = position.row_version
+    wanted = rows or position.version or head.version
     for version in (wanted, position.version or head.version):
         try:
             schema = source.schema_at(version)
         except HistoryExpiredError:
             continue
         moment = head.committed_at if version == head.version else None
-        return Pinned(source, Head(head.identity, version, schema, moment), fingerprint)
-    return Pinned(source, head, fingerprint)
+        return Pinned(source, Head(head.identity, version, schema, moment), fingerprint, rows)
+    return Pinned(source, head, fingerprint, rows)
 
 
 def point_of(pin: Pinned) -> SourcePoint:
     """What a frontier keeps of a pin."""
     head = pin.head
-    return SourcePoint(
-        head.identity, head.version, head.committed_at, head.schema.id, pin.fingerprint
-    )
+    version = pin.rows or head.version
+    return SourcePoint(head.identity, version, head.committed_at, head.schema.id, pin.fingerprint)
 
 
 def _sources(views: Mapping[str, View], around: Mapping[str, View]) -> list[TableName]:
@@ -130,28 +138,110 @@ def _heads(
     return {name: Pinned(sources[name], head) for name, head in heads.items()}, missing
 
 
-def _given(
-    tables: Tables, spark: Session, outside: Mapping[str, View], positions: Mapping[str, Position]
-) -> tuple[Points, str | None]:
+def _with_parents(names: Iterable[str], known: Mapping[str, View]) -> list[str]:
+    """The views and all that they read, directly or not."""
+    found: dict[str, None] = {}
+    waiting = [name for name in names if name in known]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found[name] = None
+            waiting += [parent for parent in known[name].parents if parent in known]
+    return list(found)
+
+
+def _unfit(outside: Iterable[str], positions: Mapping[str, Position]) -> str | None:
+    """Why a parent must not be read as it is, if so."""
+    for name in outside:
+        position = positions[name]
+        if position.foreign or position.unproven:
+            why = position.unproven or f"somebody else wrote: {', '.join(position.foreign)}"
+            return f"the rows of {name} cannot be trusted ({why})"
+        if position.frontier is None:
+            return f"{name} was never refreshed"
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """Which versions views show of the tables below them."""
+
+    tables: Tables
+    spark: Session
+    known: Mapping[str, View]
+    positions: Mapping[str, Position]
+
+    def of(self, name: str) -> Points:
+        """What a view shows, by what it recorded and by where its parents stand.
+
+        A view whose parents' rows did not change commits nothing, so what it recorded of the
+        tables below them stays behind. Where it stands at the last rows of its parents, it shows
+        what they show; unless they do not agree, or it reads such a table itself.
+        """
+        frontier = self.positions[name].frontier
+        points = dict(frontier.by_source) if frontier else {}
+        later: dict[str, list[SourcePoint]] = {}
+        for parent in self.known[name].parents:
+            if parent in self.positions:
+                recorded = points.get(str(self.known[parent].storage_name))
+                for table, point in self._followed(parent, recorded, points).items():
+                    later.setdefault(table, []).append(point)
+        own = {str(table) for table, _ in self.known[name].sources}
+        for table, found in later.items():
+            if table not in own and len({(item.identity, item.version) for item in found}) == 1:
+                points[table] = found[0]
+        return points
+
+    def _followed(self, parent: str, recorded: SourcePoint | None, points: Points) -> Points:
+        """What a parent shows now, when a child stands at its last rows; else what it showed."""
+        now = self.of(parent)
+        version = self.positions[parent].row_version
+        if recorded and recorded.version == version and recorded.identity == self.identity(parent):
+            return now
+        return {table: points[table] for table in now if table in points}
+
+    def identity(self, name: str) -> str:
+        """Which table holds the rows of a view."""
+        return self.tables.source(self.known[name].storage_name, self.spark).head().identity
+
+
+def _given(shown: _Shown, outside: Mapping[str, View]) -> tuple[Points, str | None]:
     """Which versions the parents outside the run show, and why they cannot be read together."""
     given: Points = {}
     by: dict[str, str] = {}
     for name, view in outside.items():
-        position = positions[name]
-        shown = dict(position.frontier.by_source) if position.frontier else {}
+        points = shown.of(name)
+        position = shown.positions[name]
         version = position.row_version or position.version
         if version is not None:
-            identity = tables.source(view.storage_name, spark).head().identity
-            shown[str(view.storage_name)] = SourcePoint(identity, version, None, "")
-        for table, point in shown.items():
+            points[str(view.storage_name)] = SourcePoint(shown.identity(name), version, None, "")
+        for table, point in points.items():
             known = given.setdefault(table, point)
             by.setdefault(table, name)
             if known.version == point.version and known.identity == point.identity:
                 continue
-            source = tables.source(_named(table), spark)
+            source = shown.tables.source(_named(table), shown.spark)
             if known.identity != point.identity or not _same(source, known.version, point.version):
                 return given, f'{by[table]} and {name} show different versions of "{table}"'
     return given, None
+
+
+def _point(position: Position, name: TableName) -> SourcePoint | None:
+    return position.frontier.by_source.get(str(name)) if position.frontier else None
+
+
+def _leads_back(source: Source, before: SourcePoint | None, point: SourcePoint) -> bool:
+    """True when a view shows a later version already than the one that it is to read.
+
+    Versions have no order outside of their format, their commits have times. A source that was
+    itself rolled back is read at its head, and never asked about here.
+    """
+    if before is None or before.identity != point.identity or before.version == point.version:
+        return False
+    if before.committed_at is None or point.committed_at is None:
+        return False
+    later = before.committed_at >= point.committed_at
+    return later and not _same(source, point.version, before.version)
 
 
 def _named(text: str) -> TableName:
@@ -174,6 +264,10 @@ def _same(source: Source, one: Version, two: Version) -> bool:
         return False
 
 
-def _at(pin: Pinned, point: SourcePoint) -> Head:
-    schema = pin.source.schema_at(point.version)
+def _at(pin: Pinned, point: SourcePoint) -> Head | None:
+    """The table as a parent shows it; None when that version is gone."""
+    try:
+        schema = pin.source.schema_at(point.version)
+    except HistoryExpiredError:
+        return None
     return Head(point.identity, point.version, schema, point.committed_at)

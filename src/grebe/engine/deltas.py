@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Stage = Callable[["DataFrame"], str]
 """Writes rows where every session of the run can read them; the SQL text to read them by."""
 
-_Key = tuple[TableName, Window]
+_Key = tuple[TableName, Window, tuple[int, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,16 +93,33 @@ class Deltas:
     locks: dict[_Key, threading.Lock] = field(default_factory=dict)
     guard: threading.Lock = field(default_factory=threading.Lock)
 
-    def of(self, name: TableName, source: Source, window: Window) -> Delta:
-        """The delta of a source over a window."""
-        key = (name, window)
+    def of(self, name: TableName, source: Source, window: Window, needed: Sequence[int]) -> Delta:
+        """The delta of a source over a window, with the columns that a view needs of it.
+
+        What other views read beside them comes along where the window has it: a column that one
+        of them cannot follow through the window is nobody else's concern.
+        """
+        columns = self._readable(name, source, window, needed)
+        key = (name, window, columns)
         with self.guard:
             lock = self.locks.setdefault(key, threading.Lock())
         with lock:
             if key not in self.kept:
-                changes = source.changes(window, self.columns[name])
+                changes = source.changes(window, columns)
                 self.kept[key] = self._kept(source, window, changes)
             return self.kept[key]
+
+    def _readable(
+        self, name: TableName, source: Source, window: Window, needed: Sequence[int]
+    ) -> tuple[int, ...]:
+        wanted = self.columns[name]
+        if source.unreadable(window, wanted) is None:
+            return wanted
+        return tuple(
+            number
+            for number in wanted
+            if number in needed or source.unreadable(window, (number,)) is None
+        )
 
     def _kept(self, source: Source, window: Window, changes: Changes) -> Delta:
         if changes.arrow is not None:

@@ -174,11 +174,11 @@ class Engine:
         with self.pool.lent() as session:
             return recover(self.views, self.tables, session(), self.registry, older_than=older_than)
 
-    def verify(self, name: str) -> Report:
+    def verify(self, name: str, sample: float | None = None) -> Report:
         """A report when the view equals its query at its frontier, else CheckFailedError."""
         with self.pool.lent() as session:
             view = self.view(name)
-            return verify(view, self.tables, with_settings(session(), view))
+            return verify(view, self.tables, with_settings(session(), view), sample)
 
     def explain(self, name: str) -> Explanation:
         """What a refresh of the view does, and why."""

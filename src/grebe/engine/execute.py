@@ -100,7 +100,8 @@ class Execution:
             case steps.Append():
                 return [base.Append(self._rows(step))]
             case steps.Merge():
-                return [self._merge(step)]
+                merge = self._merge(step)
+                return [] if merge is None else [merge]
         return []
 
     def _sorted(self, sql: str) -> str:
@@ -202,13 +203,16 @@ class Execution:
         arrow = self._collected(self.spark.sql(self.sql(step.node)))
         return Rows(sql=self.sql(step.node)) if arrow is None else Rows(arrow=arrow)
 
-    def _merge(self, step: steps.Merge) -> base.Write:
+    def _merge(self, step: steps.Merge) -> base.Write | None:
+        """The write, on the driver or staged; None when it is known to change nothing."""
         frame = self.spark.sql(self.sql(step.node))
         arrow = self._collected(frame)
         if arrow is not None:
             return self._written_anew(arrow, step.on) or merge_of(arrow, step.on, self.target())
         staged = self.stage(frame)
         counts = self._expected(staged)
+        if not counts:
+            return None
         columns = [name for name in frame.columns if name != steps.COPIES]
         names = ", ".join(quoted(name) for name in columns)
         return base.Merge(

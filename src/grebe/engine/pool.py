@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+ASKED_AFTER: Final = 300.0
+"""Seconds without use after which a session is asked whether it still exists: a Connect server
+forgets idle ones, after an hour by default."""
+
+_GONE: Final = ("SESSION_CLOSED", "SESSION_NOT_FOUND", "SESSION_CHANGED")
+"""What a Connect server says of a session that it forgot, and after it was itself started anew."""
 
 
 @dataclass(slots=True)
@@ -17,7 +25,8 @@ class Pool:
     """Idle sessions; a new one is made when there is none."""
 
     make: Callable[[], SparkSession]
-    idle: list[SparkSession] = field(default_factory=list)
+    idle: list[tuple[SparkSession, float]] = field(default_factory=list)
+    """Each with the time of its last use."""
     guard: threading.Lock = field(default_factory=threading.Lock)
 
     @contextmanager
@@ -34,10 +43,23 @@ class Pool:
             yield session
         finally:
             with self.guard:
-                self.idle += taken
+                self.idle += [(spark, time.monotonic()) for spark in taken]
 
     def _take(self) -> SparkSession:
-        with self.guard:
-            if self.idle:
-                return self.idle.pop()
+        while True:
+            with self.guard:
+                if not self.idle:
+                    break
+                spark, used = self.idle.pop()
+            if time.monotonic() - used < ASKED_AFTER or not _is_gone(spark):
+                return spark
         return self.make()
+
+
+def _is_gone(spark: SparkSession) -> bool:
+    """True when the server no longer knows a session; one small request."""
+    try:
+        spark.conf.get("spark.sql.session.timeZone")
+    except Exception as error:  # Spark's own or the wire's: any other one meets the refresh, typed
+        return any(word in str(error) for word in _GONE)
+    return False

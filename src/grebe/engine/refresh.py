@@ -8,7 +8,7 @@ at its own beginning.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -19,14 +19,14 @@ from grebe.compiler.plan import LAYOUT, bind
 from grebe.engine.choice import Choice, Costs, Pinned, choose, replaced, shown_storage
 from grebe.engine.clustering import order_of
 from grebe.engine.cut import point_of
-from grebe.engine.deltas import Deltas, Side, Stage
+from grebe.engine.deltas import Delta, Deltas, Side, Stage
 from grebe.engine.execute import DRIVER_ROWS, Execution
 from grebe.engine.facts import delta_facts
 from grebe.engine.public import kept_properties, publish
 from grebe.engine.result import RefreshResult as RefreshResult
 from grebe.engine.tables import Tables
 from grebe.engine.tiny import repeated
-from grebe.engine.views import View
+from grebe.engine.views import Used, View
 from grebe.errors import InternalError
 from grebe.formats.base import Committed, Overwrite, VersionStats, Write
 from grebe.formats.failpoints import reach
@@ -102,7 +102,7 @@ class Refresh:
             self.pins,
             policy=self.policy,
             costs=Costs(self.past, self._net),
-            replaces=replaced(self.view, shown, self._position_of),
+            replaces=replaced(self.view, shown, self._position_of, self._kept_of, self.pins),
         )
         reach("refresh.planned")
         done = self._carry_out(choice, position)
@@ -156,6 +156,10 @@ class Refresh:
             storage = self.tables.storage(self.view.storage_name, self.session())
             committed = storage.commit(writes, frontier, position)
         reach("refresh.committed")
+        if writes and not _rows_out(committed) and not execution.changed:
+            # Rows that only Spark saw were to be added and were none, if the table says so too.
+            same = storage.position().row_version == position.row_version
+            outcome = Outcome.NO_OP if same else outcome
         return _Done(outcome, rows_in, committed, frontier, execution.changed)
 
     def _full(self, position: Position) -> _Done:
@@ -187,11 +191,15 @@ class Refresh:
     def _position_of(self, storage: TableName) -> Position | None:
         return self.tables.position(storage, self.session)
 
+    def _kept_of(self, storage: TableName) -> Mapping[str, str] | None:
+        return self.tables.properties(storage, self.session)
+
     def _net(self, windows: Mapping[TableName, Window]) -> int:
         """Rows that changed, by the deltas themselves: they are kept for the refresh."""
         return sum(
-            self.deltas.of(name, self.pins[name].source, window).changed
-            for name, window in windows.items()
+            self._delta(name, used, windows[name]).changed
+            for name, used in self.view.sources
+            if name in windows
         )
 
     def _sides(self, choice: Choice) -> dict[TableName, Side]:
@@ -199,10 +207,14 @@ class Refresh:
         sides: dict[TableName, Side] = {}
         for name, used in self.view.sources:
             pin, window = self.pins[name], windows[name]
-            delta = None if window.is_empty else self.deltas.of(name, pin.source, window)
+            delta = None if window.is_empty else self._delta(name, used, window)
             ids = {column.name: column.id for column in used}
             sides[name] = Side(pin.source, ids, window.after, window.upto, delta)
         return sides
+
+    def _delta(self, name: TableName, used: Sequence[Used], window: Window) -> Delta:
+        needed = [column.id for column in used]
+        return self.deltas.of(name, self.pins[name].source, window, needed)
 
     def _execution(
         self, sides: Mapping[TableName, Side] | None = None, position: Position | None = None

@@ -98,8 +98,10 @@ class Run:
                     done = pool.map(lambda name: self._one(name, work), level)
                     self.results.update(zip(level, done, strict=True))
         finally:
-            self._clean()
-            leases.close()
+            try:
+                self._clean()
+            finally:  # whoever interrupts: nobody must renew the leases of a run that is over
+                leases.close()
         self._keep_up()
         return list(self.results.values())
 
@@ -252,8 +254,8 @@ class Run:
         for parent in view.parents:
             frontier = self._left(parent, cut).frontier
             found.update(frontier.by_source if frontier else {})
-        pinned = {str(name): point_of(pin) for name, pin in cut.pins.items()}
-        return {name: pinned.get(name, point) for name, point in found.items()}
+        now = {**cut.shown, **{str(name): point_of(pin) for name, pin in cut.pins.items()}}
+        return {name: now.get(name, point) for name, point in found.items()}
 
     def _columns(self) -> dict[TableName, tuple[int, ...]]:
         ids: dict[TableName, dict[int, None]] = {}
@@ -278,7 +280,7 @@ class Run:
         for name, result in self.results.items():
             if result.outcome is Outcome.INCREMENTAL:
                 with self.pool.lent() as session:
-                    keep_up(self.views[name], self.tables, session())
+                    keep_up(self.views[name], self.tables, session)
 
     def _clean(self) -> None:
         if self.staged:
@@ -298,6 +300,8 @@ def _unforeseen(view: View, run_id: RunId, error: Exception) -> GrebeError:
 
 
 _RULES = "spark.sql.optimizer.excludedRules"
+_GIVEN_RULES = "grebe.excludedRules"
+"""Where a session keeps the rules that it was opened without: they are left out always."""
 _BROKEN_RULE = "org.apache.spark.sql.catalyst.optimizer.PushProjectionThroughUnion"
 """Loses columns of an EXISTS in a SELECT list when it stands in two branches of a union (4.1)."""
 
@@ -306,8 +310,14 @@ def with_settings(spark: SparkSession, view: View) -> SparkSession:
     """The session with the settings that the view was defined under."""
     for key, value in view.definition.settings:
         spark.conf.set(key, value)
-    if any(isinstance(node, MarkJoin) for node in walk(view.plan.definition)):
-        spark.conf.set(_RULES, _BROKEN_RULE)
+    given = spark.conf.get(_GIVEN_RULES, None)
+    if given is None:
+        given = spark.conf.get(_RULES, None) or ""
+        spark.conf.set(_GIVEN_RULES, given)
+    marks = any(isinstance(node, MarkJoin) for node in walk(view.plan.definition))
+    rules = [rule for rule in (given, _BROKEN_RULE if marks else "") if rule]
+    if rules:
+        spark.conf.set(_RULES, ",".join(rules))
     else:
         spark.conf.unset(_RULES)
     return spark

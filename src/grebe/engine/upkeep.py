@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from grebe.engine.tables import Tables
@@ -37,12 +38,13 @@ def is_due(stats: VersionStats, least: int = 0) -> bool:
     return stats.files >= least + FILES and stats.bytes < stats.files * SMALL_BYTES
 
 
-def keep_up(view: View, tables: Tables, spark: SparkSession) -> bool:
+def keep_up(view: View, tables: Tables, session: Callable[[], SparkSession]) -> bool:
     """True when the view's storage table was compacted. A failure harms nobody: it is told.
 
     Nobody has to wait for it: a refresh that meets the compaction applies itself again on top.
     """
     try:
+        spark = session()
         stats = _stats(view, tables, spark)
         if not is_due(stats) or not is_due(stats, _least(view, tables, spark)):
             return False

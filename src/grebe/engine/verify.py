@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from math import isclose, isnan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from grebe.compiler.clock import CLOCK, stopped
 from grebe.compiler.emit import Leaf, emit
 from grebe.compiler.facts import noise
 from grebe.compiler.nodes import At, Scan
 from grebe.compiler.pin import pinned
+from grebe.engine.nearly import differing
 from grebe.engine.public import cast_outputs, public_sql
 from grebe.engine.tables import Tables
-from grebe.engine.views import View
-from grebe.errors import CheckFailedError, InternalError
-from grebe.formats.base import WEIGHT
-from grebe.formats.identity import consolidate_frame, quoted
-from grebe.model import Frontier, Position, SourcePoint, TableName
+from grebe.engine.views import PREFIX, View
+from grebe.errors import (
+    CheckFailedError,
+    ConfigError,
+    GrebeError,
+    InternalError,
+    StepFailedError,
+)
+from grebe.formats.base import Source
+from grebe.formats.guards import cause_of, disk_hint
+from grebe.formats.identity import quoted
+from grebe.model import Frontier, Position, SourcePoint, TableName, Version
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-Row = dict[str, object]
-
-_SHOWN = 10
-_COMPARED = 100_000
-_RELATIVE = 1e-9
-"""Spark's float sums are not reproducible bit by bit."""
+_SHOWN: Final = 10
+_BUCKETS: Final = 1_000_000
+_UNHASHED: Final = ("map<", "variant")
+"""Types that Spark has no hash of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,29 +44,80 @@ class Report:
     view: TableName
     rows: int
     sources: tuple[tuple[str, SourcePoint], ...]
+    sample: float | None = None
+    """The part of the keys that was compared; None: all rows."""
 
 
-def verify(view: View, tables: Tables, spark: SparkSession) -> Report:
+def verify(view: View, tables: Tables, spark: SparkSession, sample: float | None = None) -> Report:
     """A report when the stored rows equal the query at the view's frontier.
+
+    With a sample only the rows of some keys are compared, always the same ones.
 
     Raises:
         CheckFailedError: they differ; the detail shows rows, or says why nothing can be checked.
+        StepFailedError: Spark could not run the query.
     """
+    if sample is not None and not 0 < sample <= 1:
+        raise ConfigError(
+            f"a sample of {sample} is not a part of the rows",
+            hint="give a number above 0 and up to 1, such as 0.01",
+            code="sample",
+        )
     position = tables.position(view.storage_name, lambda: spark)
     if position is None or position.frontier is None:
         raise CheckFailedError(f'view "{view.name}" was never refreshed', code="never-refreshed")
-    expected = _query(view, tables, spark, position.frontier)
-    found = _stored(view, tables, spark, position)
-    missing, surplus = _difference(_one_zero(expected), _one_zero(found))
-    if len(missing) + len(surplus) > _COMPARED or not _only_rounding(
-        missing, surplus, noisy_columns(view)
-    ):
-        shown = [f"missing {row}" for row in missing[:_SHOWN]]
-        shown += [f"surplus {row}" for row in surplus[:_SHOWN]]
+    try:
+        rows = _compared(view, tables, spark, position, sample)
+    except GrebeError:
+        raise
+    except Exception as error:  # Spark's own, and those of the wire below it
+        raise StepFailedError(
+            f'view "{view.name}" could not be verified',
+            detail=cause_of(error),
+            hint=disk_hint(error) or "the query itself fails on this data, or Spark does",
+            step="verify",
+        ) from error
+    return Report(view.name, rows, position.frontier.sources, sample)
+
+
+def _compared(
+    view: View, tables: Tables, spark: SparkSession, position: Position, sample: float | None
+) -> int:
+    """How many rows are as they should be: all of them, or an error."""
+    if position.frontier is None:
+        raise InternalError.broken("rows without a frontier")
+    noisy = noisy_columns(view)
+    keys = _sampled_by(view, noisy)
+    expected = _part(_one_zero(_query(view, tables, spark, position.frontier)), keys, sample)
+    found = _part(_one_zero(_stored(view, tables, spark, position)), keys, sample)
+    shown = differing(expected, found, sorted(noisy), _SHOWN)
+    if shown:
         raise CheckFailedError(
             f'view "{view.name}" differs from its query', detail="; ".join(shown)
         )
-    return Report(view.name, found.count(), position.frontier.sources)
+    return found.count()
+
+
+def _sampled_by(view: View, noisy: frozenset[str]) -> list[str]:
+    """The columns whose values choose a row: its key where that is public.
+
+    Spark can leave out the other keys then before it adds anything up.
+    """
+    kinds = {
+        name: kind
+        for name, kind in view.columns
+        if name not in noisy and not any(word in kind for word in _UNHASHED)
+    }
+    scope = [public for own, public in view.plan.outputs if own in view.plan.shape.scope]
+    return [name for name in scope if name in kinds] or list(kinds)
+
+
+def _part(rows: DataFrame, keys: Sequence[str], sample: float | None) -> DataFrame:
+    """The rows of the sample; all of them where no column can choose."""
+    if sample is None or not keys:
+        return rows
+    names = ", ".join(quoted(name) for name in keys)
+    return rows.where(f"pmod(xxhash64({names}), {_BUCKETS}) < {round(sample * _BUCKETS)}")
 
 
 def noisy_columns(view: View) -> frozenset[str]:
@@ -84,57 +140,13 @@ def _one_zero(rows: DataFrame) -> DataFrame:
     )
 
 
-def _difference(expected: DataFrame, found: DataFrame) -> tuple[list[Row], list[Row]]:
-    """Rows that are missing and rows too many, from one evaluation of both sides.
-
-    Evaluated twice, a float sum could differ from itself.
-    """
-    signed = expected.selectExpr("*", f"1 AS {WEIGHT}").unionAll(
-        found.selectExpr("*", f"-1 AS {WEIGHT}")
-    )
-    rows = consolidate_frame(signed).limit(_COMPARED + 1).collect()
-    missing: list[Row] = []
-    surplus: list[Row] = []
-    for row in rows:
-        values = row.asDict(recursive=True)
-        weight = values.pop(WEIGHT)
-        side = missing if weight > 0 else surplus
-        side += [values] * abs(weight)
-    return missing, surplus
-
-
-def _only_rounding(missing: Sequence[Row], surplus: Sequence[Row], noisy: Collection[str]) -> bool:
-    """True when rows pair off by everything else, and order-dependent values are nearly equal."""
-    if len(missing) != len(surplus):
-        return False
-
-    def order(row: Row) -> tuple[str, str]:
-        fixed = {name: value for name, value in row.items() if name not in noisy}
-        return repr(fixed), repr([row[name] for name in sorted(noisy)])
-
-    pairs = zip(sorted(missing, key=order), sorted(surplus, key=order), strict=True)
-    return all(_near(one, two, noisy) for one, two in pairs)
-
-
-def _near(one: Row, two: Row, noisy: Collection[str]) -> bool:
-    return all(
-        _close(value, two[name]) if name in noisy else repr(value) == repr(two[name])
-        for name, value in one.items()
-    )
-
-
-def _close(one: object, two: object) -> bool:
-    if isinstance(one, float) and isinstance(two, float):
-        return (isnan(one) and isnan(two)) or isclose(one, two, rel_tol=_RELATIVE)
-    return one == two
-
-
 def _query(view: View, tables: Tables, spark: SparkSession, frontier: Frontier) -> DataFrame:
     points, clock = frontier.by_source, dict(frontier.values).get(CLOCK)
     names: dict[str, str] = {}
     for place, (name, used) in enumerate(view.sources):
         source = tables.source(name, lambda: spark)
-        frame = source.read_at(points[str(name)].version, [column.id for column in used])
+        version = _version(view, source, tables, spark, points.get(str(name)))
+        frame = source.read_at(version, [column.id for column in used])
         names[str(name)] = f"__grebe_verify_{place}"
         frame.createOrReplaceTempView(names[str(name)])
 
@@ -146,6 +158,24 @@ def _query(view: View, tables: Tables, spark: SparkSession, frontier: Frontier) 
     body = emit(pinned(view.plan.definition, At.NEW), "spark", name_of)
     query = f"SELECT {cast_outputs(view)} FROM (\n{body}\n) AS query"
     return spark.sql(stopped(query, datetime.fromisoformat(clock)) if clock else query)
+
+
+def _version(
+    view: View, source: Source, tables: Tables, spark: SparkSession, point: SourcePoint | None
+) -> Version:
+    """The version to read a source at; versions of another table would say nothing."""
+    if point is None or point.identity != source.head().identity:
+        raise CheckFailedError(
+            f'view "{view.name}" cannot be checked',
+            detail=f'table "{source.name}" is another one than the one that the rows came from',
+            hint="refresh it first",
+            code="source-replaced",
+        )
+    if source.name.name.startswith(PREFIX):
+        above = tables.position(source.name, lambda: spark)
+        if above is not None and above.row_version == point.version and not above.foreign:
+            return above.version or point.version  # the same rows, in a version that is kept
+    return point.version
 
 
 def _stored(view: View, tables: Tables, spark: SparkSession, position: Position) -> DataFrame:

@@ -96,6 +96,7 @@ class View:
             "grebe.policy": self.definition.policy,
             "grebe.settings": json.dumps(dict(self.definition.settings), sort_keys=True),
             "grebe.columns": json.dumps(self.columns),
+            "grebe.partitions": ", ".join(str(part) for part in self.partitions),
             "grebe.fingerprint": self.fingerprint,
             "grebe.layout": str(LAYOUT),
             "grebe.frozen": json.dumps(self.definition.frozen),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Protocol
 
 from grebe.errors import CheckFailedError
@@ -77,6 +77,8 @@ class Head:
     version: Version
     schema: Schema
     committed_at: datetime | None
+    retention: timedelta | None = None
+    """How long the table's own settings keep versions, where they say."""
 
 
 @dataclass(frozen=True, slots=True)

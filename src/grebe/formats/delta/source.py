@@ -19,6 +19,7 @@ from grebe.formats.delta.log import Log
 from grebe.formats.delta.schema import Field, TableSchema, same_type, without_identity
 from grebe.formats.files import Files, missing
 from grebe.formats.refusals import only_total, refuse
+from grebe.formats.retention import of_interval
 from grebe.model import Reason, Schema, TableName, Version, Window
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ class DeltaSource:
             version=Version(str(version)),
             schema=TableSchema.of(metadata).to_model(),
             committed_at=commit.committed_at if commit else None,
+            retention=of_interval(metadata.configuration.get("delta.deletedFileRetentionDuration")),
         )
 
     def schema_at(self, version: Version) -> Schema:

@@ -24,6 +24,7 @@ from grebe.formats.iceberg.manifests import DataFile, Manifests
 from grebe.formats.iceberg.metadata import Place, TableMetadata, parse_metadata
 from grebe.formats.iceberg.schema import Field, same_type, without_identity
 from grebe.formats.refusals import only_total, refuse
+from grebe.formats.retention import of_milliseconds
 from grebe.model import Reason, Schema, TableName, Version, Window
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ class IcebergSource:
             version=table.version_of(place),
             schema=table.schema_of(place).to_model(),
             committed_at=snapshot.committed_at if snapshot else None,
+            retention=of_milliseconds(table.properties.get("history.expire.max-snapshot-age-ms")),
         )
 
     def schema_at(self, version: Version) -> Schema:
