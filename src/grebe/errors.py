@@ -324,3 +324,10 @@ class InternalError(GrebeError):
             f"internal invariant broken: {invariant}",
             hint="please report this with the view's definition",
         )
+
+    @classmethod
+    def unforeseen(cls, error: Exception) -> InternalError:
+        """The error for another one that nobody expected at this place, which is its cause."""
+        made = cls.broken(f"{type(error).__name__}: {error}")
+        made.__cause__ = error
+        return made

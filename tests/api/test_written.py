@@ -47,3 +47,13 @@ def test_facts_that_cannot_be_read_are_found_out_again(tmp_path: Path) -> None:
     assert recorded(tmp_path, TEXT).facts == Facts.from_json(
         recorded(tmp_path, TEXT).record.compiled  # type: ignore[union-attr]
     )
+
+
+def test_a_common_table_expression_is_no_table(tmp_path: Path) -> None:
+    text = (
+        "WITH t AS (SELECT a FROM x.t), v AS (SELECT a FROM t) SELECT a FROM v"
+        " UNION ALL SELECT a FROM y.v UNION ALL (WITH w AS (SELECT a FROM w) SELECT a FROM w)"
+    )
+    settings = load(tmp_path)
+    view = Written(settings.resolve("x.v"), text, settings)
+    assert view.tables == tuple(sorted(["lake.x.t", "lake.y.v", str(settings.resolve("w"))]))

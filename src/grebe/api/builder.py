@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -10,13 +11,15 @@ from typing import TYPE_CHECKING
 
 from grebe.api.facts import Facts, SourceFacts, text_digest
 from grebe.api.written import Written
-from grebe.engine.choice import shown_storage
 from grebe.engine.graph import levels, with_parents
+from grebe.engine.public import ALTERED
 from grebe.engine.result import RefreshResult
+from grebe.engine.shown import shown_storage
 from grebe.errors import (
     ConflictError,
     DefinitionError,
     GrebeError,
+    InternalError,
     RegistryError,
 )
 from grebe.model import Outcome, Policy, Reason, RunId, TableName
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
     from grebe.engine.views import Definition
     from grebe.engine.views import View as Compiled
     from grebe.registry import Registry
+
+log = logging.getLogger(__name__)
 
 Say = Callable[[str], None]
 TRIES = 5
@@ -61,10 +66,9 @@ class Builder:
         """A view that the engine knows from now on, and the registry too."""
         if view.error is not None:
             raise view.error
-        above = [self.engine.views[name] for name in view.parents_among(self.engine.views)]
-        sign = (view.text, view.policy, view.lag, view.schedule, [id(parent) for parent in above])
+        sign = self._sign(view)
         known = self._known.get(view.key)
-        if known is not None and known[0] == sign:
+        if known is not None and known[0] == sign and _is_recorded(view, known[1]):
             self.engine.views[view.key] = known[1]
             return known[1]
         made = self.compile(view)
@@ -79,6 +83,11 @@ class Builder:
             raise
         self._known[view.key] = (sign, compiled)
         return compiled
+
+    def _sign(self, view: Written) -> object:
+        """What a compiled view was made of: another one has to be compiled again."""
+        above = [self.engine.views[name] for name in view.parents_among(self.engine.views)]
+        return (view.text, view.policy, view.lag, view.schedule, [id(parent) for parent in above])
 
     def _refuse_overtaken(self, view: Written, record: ViewRecord) -> ViewRecord | None:
         """The record there is now, unless people said something else since the view was read.
@@ -154,6 +163,11 @@ class Builder:
                     done[name] = make(views[name])
                 except GrebeError as error:
                     failed[name] = error
+                except Exception as error:  # what nobody foresaw stops one view, not its siblings
+                    if self.engine.started is None:
+                        raise  # Spark does not start: no view is to blame for that
+                    log.exception('view "%s" was not compiled', name)
+                    failed[name] = InternalError.unforeseen(error)
         return done, failed
 
     def refresh(
@@ -182,14 +196,32 @@ class Builder:
             quoted = [done[name].name.quoted() for name in able]
             for result in self.engine.refresh(quoted, policy=policy, jobs=jobs, run_id=run_id):
                 results[str(result.view)] = self._undone(done[str(result.view)], result)
+            self._follow(views, done)
         for name in chosen - results.keys():
             results[name] = skipped(views[name], run_id, parents[name], results)
         self._write_down([results[name] for name in results if name in failed or name not in done])
         order = [name for level in levels(parents) for name in level]
         return [results[name] for name in order if name in results]
 
+    def _follow(self, views: Mapping[str, Written], done: Mapping[str, Compiled]) -> None:
+        """Remember the views that the run compiled again, because what they read has changed."""
+        order = levels({name: views[name].parents_among(done) for name in done})
+        for name in (name for level in order for name in level):
+            compiled = self.engine.views.get(name)
+            if compiled is None or compiled is done[name]:
+                continue
+            view = views[name]
+            self._known[name] = (self._sign(view), compiled)
+            try:
+                self._save(view, record_of(view, compiled))
+            except GrebeError as error:  # somebody else's word holds, or nobody can be told now
+                self.say(f"the record of {name} stays as it is: {error}")
+                self._known.pop(name)
+
     def _undone(self, compiled: Compiled, result: RefreshResult) -> RefreshResult:
         """The result, or that the view was dropped before the run had its lease, and is again."""
+        if isinstance(result.error, ConflictError) and result.error.code == ALTERED:
+            self._known.pop(str(compiled.name), None)
         if self._is_kept(compiled):
             return result
         self._remove(compiled)
@@ -226,7 +258,7 @@ def overtaken(view: Written) -> ConflictError:
     return ConflictError(
         f'view "{view.name}" was altered by somebody else meanwhile',
         hint="run the command again, which reads it as it is now",
-        code="view-altered",
+        code=ALTERED,
     )
 
 
@@ -252,12 +284,14 @@ def definition_of(view: Written) -> Definition:
     from grebe.engine.views import Definition
 
     statement = view.statement
-    known = view.facts.settings if view.facts and not view.has_changed else ()
+    # Whoever edits a comment means the query that was created, with what its words meant then.
+    known = view.facts if view.facts and not view.has_changed else None
     return Definition(
         view.name,
         query_of(statement, view.query),
         view.policy,
-        settings=known,
+        settings=known.settings if known else (),
+        frozen=known.frozen if known else (),
         properties=_properties(view),
         partitioned_by=statement.partitioned_by,
         clustered_by=statement.clustered_by,
@@ -303,6 +337,7 @@ def record_of(view: Written, compiled: Compiled) -> ViewRecord:
         query=view.query,
         settings=compiled.definition.settings,
         context=view.context,
+        frozen=compiled.definition.frozen,
     )
     return ViewRecord(
         name=view.key,
@@ -315,6 +350,11 @@ def record_of(view: Written, compiled: Compiled) -> ViewRecord:
         storage=str(compiled.storage_name),
         compiled=facts.to_json(),
     )
+
+
+def _is_recorded(view: Written, compiled: Compiled) -> bool:
+    """False when somebody compiled the same text into another table since, over other types."""
+    return view.facts is None or view.facts.storage in (None, compiled.storage_name)
 
 
 def _before(view: Written, compiled: Compiled) -> TableName | None:

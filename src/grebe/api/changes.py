@@ -6,7 +6,7 @@ import json
 import re
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from grebe.api.standing import NEVER
 from grebe.api.texts import digest_of, read_header, unreadable
-from grebe.api.upkeep import Vacuumed, bound_of, storages_of
+from grebe.api.upkeep import Vacuumed, bound_of, former_storages, storages_of
 from grebe.api.written import SUFFIXES, Written
 from grebe.engine.graph import descendants, levels
+from grebe.engine.shown import shown_storage
 from grebe.errors import DefinitionError, GrebeError, LeaseHeldError, RegistryError
 from grebe.model import Policy, TableName
 from grebe.registry.records import ViewRecord
@@ -352,9 +353,13 @@ def drop(project: Project, view: Written, *, cascade: bool) -> tuple[TableName, 
     return tuple(item.name for item in gone)
 
 
-def _remove(project: Project, view: Written) -> None:
-    from grebe.engine.choice import shown_storage
+def undo(project: Project, name: TableName) -> None:
+    """Remove a view that was made a moment ago and could not be filled, unless others use it."""
+    with suppress(LeaseHeldError, DefinitionError, RegistryError):
+        drop(project, project.written()[str(name)], cascade=False)
 
+
+def _remove(project: Project, view: Written) -> None:
     def spark() -> SparkSession:
         return project.spark
 
@@ -403,7 +408,10 @@ def leased(project: Project, names: Sequence[str], seconds: float | None = None)
 
 
 def vacuum(project: Project, view: Written, retention: str, *, force: bool) -> Vacuumed:
-    """Versions older than the retention removed, within what children still need."""
+    """Versions older than the retention removed, within what children still need.
+
+    Tables of former definitions go with them, when the name showed another one by then.
+    """
     from grebe.compiler.schedule import duration
 
     is_nothing = retention.strip().lower() in ("0", "0d", "0 days")
@@ -417,13 +425,17 @@ def vacuum(project: Project, view: Written, retention: str, *, force: bool) -> V
     wanted = datetime.now(UTC) - length
     storage = view.facts.storage
     readers = {} if force else project.written()
-    until, holding = bound_of(storage, readers, project.look(), wanted)
+    look = project.look()
+    until, holding = bound_of(storage, readers, look, wanted)
+    former = former_storages(view, readers, look, wanted)
     # Also what the view itself needs holds: where one history is that of all, its own last commit.
     before = until if length or until < wanted else None
-    if until != NEVER:
-        with leased(project, [view.key]):
+    with leased(project, [view.key]):
+        if until != NEVER:
             project.tables.expire(storage, lambda: project.spark, before)
-    return Vacuumed(view.name, until, holding)
+        for item in former:
+            project.tables.remove(item, lambda: project.spark)
+    return Vacuumed(view.name, until, holding, tuple(former))
 
 
 def _in_file(view: Written) -> DefinitionError:

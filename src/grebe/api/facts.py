@@ -45,6 +45,8 @@ class Facts:
     """What the session said when the view was made, where it changes what the query means."""
     context: str = ""
     """What of the project's settings the definition stood in; empty where nobody wrote it down."""
+    frozen: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """The columns that each relation had when the view was made: what `*` means."""
 
     def to_json(self) -> str:
         """The facts as text."""
@@ -85,4 +87,5 @@ def _read(document: dict[str, Any]) -> Facts:
         query=document["query"],
         settings=tuple((key, value) for key, value in document["settings"]),
         context=document.get("context", ""),
+        frozen=tuple((name, tuple(columns)) for name, columns in document["frozen"]),
     )

@@ -25,11 +25,12 @@ from grebe.api.standing import Look, Standing, refreshed_at, standings
 from grebe.api.upkeep import Retention, Vacuumed, retention
 from grebe.api.view import Runs, Status, Statuses, View
 from grebe.api.written import Written, all_written
+from grebe.compiler.reasons import ReasonCode
 from grebe.config import Settings, load
 from grebe.engine.graph import levels
 from grebe.engine.result import RefreshResult
 from grebe.engine.tables import Tables
-from grebe.errors import UnknownTableError, did_you_mean
+from grebe.errors import GrebeError, UnknownTableError, did_you_mean
 from grebe.model import Outcome, Policy, RunId, State, TableName
 from grebe.registry.records import RunRecord, ViewRecord
 
@@ -221,7 +222,8 @@ class Project:
         if there is not None:
             return View(self, there)
         written = changes.new_view(self, given, replaces=replace)
-        views = {**self.written(), written.key: written}
+        before = self.written()
+        views = {**before, written.key: written}
         levels({key: item.parents_among(views) for key, item in views.items()})
         _, failed = self.builder.added(views, written.parents_among(views))
         if failed:
@@ -229,7 +231,13 @@ class Project:
         self.builder.add(written)
         view = View(self, written.name)
         if build:
-            view.refresh()
+            try:
+                view.refresh()
+            except GrebeError as error:
+                # What may go through the next time, or is somebody else's by now, stays.
+                if written.key not in before and not getattr(error, "retryable", False):
+                    changes.undo(self, written.name)
+                raise
         return view
 
     def define_view(self, definition: Mapping[str, Any], *, build: bool = False) -> View:
@@ -430,9 +438,9 @@ class Project:
     ) -> Results | None:
         """The results when nothing is to be done for any view, else None."""
         stands = standings({name: views[name] for name in sorted(wanted)}, self.look())
-        if any(stand.state is not State.FRESH for stand in stands.values()):
+        if any(stand.state is not State.FRESH or stand.settles for stand in stands.values()):
             return None
-        if any(views[name].policy is Policy.FULL for name in wanted):
+        if any(views[name].policy is Policy.FULL or _by_clock(views[name]) for name in wanted):
             return None
         parents = {name: views[name].parents_among(views) for name in sorted(wanted)}
         results = Results()
@@ -523,6 +531,13 @@ class Project:
     def recover(self) -> Recovered:
         """Settle what died, and write the registry again from the tables where it is lost."""
         return recover(self)
+
+
+def _by_clock(view: Written) -> bool:
+    """True when the rows of a view change although no source does."""
+    return view.facts is not None and any(
+        code == ReasonCode.TIME_FUNCTION for code, _ in view.facts.reasons
+    )
 
 
 def next_time(schedule: str | None, last: RunRecord | None) -> datetime | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from grebe.engine.shown import shown_storage
 from grebe.errors import GrebeError, HistoryExpiredError, RefreshError
 from grebe.model import TableName, Version
 
@@ -49,8 +50,6 @@ def read(project: Project, view: Written, as_of: str | int | datetime | None) ->
 
 def _storage(project: Project, view: Written) -> TableName | None:
     """The table behind the public name; of one that a run could not show yet, its own."""
-    from grebe.engine.choice import shown_storage
-
     shown = shown_storage(view.name, project.tables.shown(view.name, lambda: project.spark))
     return shown or (view.facts.storage if view.facts else None)
 

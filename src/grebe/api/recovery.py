@@ -51,16 +51,24 @@ def recover(project: Project) -> Recovered:
 
     Doing it twice does nothing more; a run that lives, by its lease, is left alone.
     """
+    from grebe.engine.recover import UNREADABLE
+
     views, problems = _lost_views(project)
     _, failed = project.builder.added(project.written(), project.written())
-    repairs = project.engine.recover()
+    found = project.engine.recover()
+    unreadable = [item for item in found if item.kind == UNREADABLE]
+    repairs = [item for item in found if item not in unreadable]
     return Recovered(
         runs=tuple(f"{item.name}, {item.detail}" for item in repairs if item.kind == "run"),
         views=views,
         leftovers=tuple(
             f"{item.kind} of {item.name}, {item.detail}" for item in repairs if item.kind != "run"
         ),
-        problems=(*problems, *(f"{name}: {error}" for name, error in failed.items())),
+        problems=(
+            *problems,
+            *(f"{name}: {error}" for name, error in failed.items()),
+            *(f"{item.name}: {item.detail}" for item in unreadable),
+        ),
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from grebe.api.facts import Facts
 from grebe.api.written import Written
+from grebe.engine.shown import shown_storage
 from grebe.errors import GrebeError
 from grebe.formats.base import OWN, Head, WindowStats
 from grebe.model import Position, Reason, SourcePoint, State, TableName, Window
@@ -44,6 +45,8 @@ class Standing:
     position: Position | None = None
     stale_since: datetime | None = None
     error: GrebeError | None = None
+    settles: bool = False
+    """Nothing but maintenance moved a source, but the version shown may soon be expired."""
 
     @property
     def data_time(self) -> datetime | None:
@@ -68,6 +71,10 @@ class Look:
         self.session = session
         self._heads: dict[TableName, Head] = {}
         self._positions: dict[TableName, Position | None] = {}
+
+    def shown(self, name: TableName) -> TableName | None:
+        """The storage table that a public name shows."""
+        return shown_storage(name, self.tables.shown(name, self.session))
 
     def head(self, name: TableName) -> Head:
         """Where a table stands."""
@@ -172,13 +179,18 @@ def _standing(view: Written, look: Look) -> Standing:
     if position.unproven:
         reason = Reason("frontier-unproven", position.unproven)
         return Standing(State.STALE, (reason,), position=position)
-    return _against_sources(facts, position, look)
+    found = _against_sources(facts, position, look)
+    if found.state is State.FRESH and look.shown(view.name) != facts.storage:
+        reason = Reason("not-shown", "the public name does not show the rows that are stored")
+        return Standing(State.STALE, (reason,), position=position)
+    return found
 
 
 def _against_sources(facts: Facts, position: Position, look: Look) -> Standing:
     points = position.frontier.by_source if position.frontier else {}
     moved: list[Moved] = []
     reasons: list[Reason] = []
+    settles = False
     for source in facts.sources:
         head = look.head(source.name)
         point = points.get(str(source.name))
@@ -187,8 +199,10 @@ def _against_sources(facts: Facts, position: Position, look: Look) -> Standing:
             reasons.append(found)
         elif found is not None:
             moved.append(found)
+        elif point is not None and point.version != head.version:
+            settles |= _is_old(point, head)
     if not moved and not reasons:
-        return Standing(State.FRESH, position=position)
+        return Standing(State.FRESH, position=position, settles=settles)
     dated = [item.since for item in moved if item.since]
     since = min(dated) if dated else None
     named = ", ".join(str(item.source) for item in moved)
@@ -207,6 +221,15 @@ def _against(
         return None
     stats = look.stats(name, window)
     return None if stats.only_maintenance else Moved(name, window, stats.since or head.committed_at)
+
+
+def _is_old(point: SourcePoint, head: Head) -> bool:
+    """True for a version that may soon be expired; of a view's own rows no time is kept."""
+    from grebe.engine import choice
+
+    half = head.retention / 2 if head.retention else choice.HALF_RETENTION
+    made = point.committed_at
+    return made is not None and datetime.now(UTC) - made > half
 
 
 def _is_settled(name: TableName, point: SourcePoint, look: Look) -> bool:

@@ -52,11 +52,9 @@ def _defaults(settings: Settings) -> str:
 
 
 def _uses_defaults(tree: exp.Expr) -> bool:
-    from sqlglot import exp
+    from grebe.compiler.rewrite import base_tables
 
-    local = {item.alias_or_name for item in tree.find_all(exp.CTE)}
-    tables = (item for item in tree.find_all(exp.Table) if item.name and item.name not in local)
-    return any(len(item.parts) < _FULL_NAME for item in tables)
+    return any(len(table.parts) < _FULL_NAME for table in base_tables(tree))
 
 
 def is_declarative(text: str) -> bool:
@@ -92,10 +90,9 @@ def read_header(text: str, file: str | None) -> Statement:
 
 def tables_in(text: str, query: Callable[[], str], settings: Settings) -> tuple[str, ...]:
     """Every table that a text names, in full; none when it cannot be read."""
-    from sqlglot import exp
-
     from grebe.compiler.declarative.paths import named_tables
     from grebe.compiler.parse import parse
+    from grebe.compiler.rewrite import base_tables
 
     try:
         if is_declarative(text):
@@ -104,8 +101,7 @@ def tables_in(text: str, query: Callable[[], str], settings: Settings) -> tuple[
         else:
             found = [
                 settings.resolve([part.name for part in table.parts])
-                for table in parse(query(), "spark").find_all(exp.Table)
-                if table.name
+                for table in base_tables(parse(query(), "spark"))
             ]
     except GrebeError:
         return ()

@@ -75,11 +75,15 @@ class Vacuumed(Shown):
     older_than: datetime
     kept_for: tuple[str, ...]
     """Views that still read older versions than was asked for."""
+    removed: tuple[TableName, ...] = ()
+    """Storage tables of former definitions that nobody reads any more."""
 
     def rows(self) -> tuple[Sequence[str], list[Sequence[object]]]:
         """One line."""
-        headings = ("view", "removed versions older than", "kept more for")
-        return headings, [(self.view, self.older_than.isoformat(), ", ".join(self.kept_for))]
+        headings = ("view", "removed versions older than", "kept more for", "removed tables")
+        tables = ", ".join(item.name for item in self.removed)
+        kept = ", ".join(self.kept_for)
+        return headings, [(self.view, self.older_than.isoformat(), kept, tables)]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -87,6 +91,7 @@ class Vacuumed(Shown):
             "view": str(self.view),
             "older_than": self.older_than.isoformat(),
             "kept_for": list(self.kept_for),
+            "removed": [str(item) for item in self.removed],
         }
 
 
@@ -190,6 +195,34 @@ def storages_of(name: TableName, tables: Iterable[TableName]) -> list[TableName]
     """The storage tables of a view, of any definition, among those of its schema."""
     own = re.compile(rf"{OWN}{re.escape(name.name)}_[0-9a-f]{{8}}")
     return [item for item in tables if own.fullmatch(item.name)]
+
+
+def former_storages(
+    view: Written, views: Mapping[str, Written], look: Look, wanted: datetime
+) -> list[TableName]:
+    """Storage tables of a view's former definitions that were out of use by a moment.
+
+    Whoever began to read one before the name moved may read it for as long as versions are kept.
+    """
+    own = view.facts.storage if view.facts else None
+    if own is None or look.shown(view.name) != own:
+        return []
+    if look.tables.version_at(own, wanted, look.session) is None:
+        return []  # the rows that are shown now came later
+    read = {source.name for item in views.values() if item.facts for source in item.facts.sources}
+    there = look.tables.stored(own.catalog, look.session, own.schema)
+    return [
+        item
+        for item in storages_of(view.name, there)
+        if item != own and item not in read and _is_done(item, look, wanted)
+    ]
+
+
+def _is_done(storage: TableName, look: Look, wanted: datetime) -> bool:
+    """False for one that was filled since, or is about to be."""
+    position = look.position(storage)
+    made = look.head(storage).committed_at
+    return position is not None and position.frontier is not None and bool(made and made <= wanted)
 
 
 def _time(point: SourcePoint) -> datetime:

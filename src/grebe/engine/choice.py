@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -11,9 +10,9 @@ from typing import Final
 
 from grebe.compiler.clock import reads_clock
 from grebe.compiler.cost import SHARE, Past, Sizes, full_is_cheaper
-from grebe.compiler.nodes import Verbatim, walk
 from grebe.compiler.plan import LAYOUT
-from grebe.engine.views import PREFIX, Used, View
+from grebe.engine.shown import shown_storage
+from grebe.engine.views import Used, View
 from grebe.errors import NotIncrementalError, RefreshError
 from grebe.formats.base import Head, Source, WindowStats
 from grebe.model import Outcome, Policy, Position, Reason, SourcePoint, TableName, Version, Window
@@ -81,7 +80,7 @@ def choose(
     if policy is Policy.FULL:
         return Choice(Outcome.FULL, (Reason("policy-full", "the policy is to recompute"),))
     windows, unreadable = _windows(view, position, pins)
-    always = view.plan.reasons if _may_differ_unmoved(view) else ()
+    always = view.plan.reasons if reads_clock(view.plan.reasons) else ()
     reasons = _distrust(position) or always or (unreadable and (view.plan.reasons or unreadable))
     if reasons:
         return _refused(view, policy, reasons)
@@ -156,24 +155,12 @@ def _moved_below(
     return None
 
 
-def shown_storage(name: TableName, shown: str | None) -> TableName | None:
-    """The storage table that a public name's text reads."""
-    found = re.search(rf"{PREFIX}{re.escape(name.name)}_[0-9a-f]{{8}}", shown or "")
-    return replace(name, name=found[0]) if found else None
-
-
 def _built(view: View, policy: Policy, replaces: Reason | None) -> Choice:
     """All rows for the first time; or again, into another table than those that are shown."""
     if replaces and replaces.code != _OWN:
         return _refused(view, policy, (replaces,))
     first = Reason("first-refresh", "the view holds no rows yet")
     return Choice(Outcome.FULL, (replaces or first,))
-
-
-def _may_differ_unmoved(view: View) -> bool:
-    """True when the query can give other rows although no source moved, or does not name them."""
-    unnamed = any(isinstance(node, Verbatim) for node in walk(view.plan.definition))
-    return unnamed or reads_clock(view.plan.reasons)
 
 
 def _refuse_newer(view: View, position: Position) -> None:

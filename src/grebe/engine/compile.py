@@ -12,13 +12,15 @@ from grebe.compiler.emit import Leaf, emit
 from grebe.compiler.expand import expanded
 from grebe.compiler.lower import Lowered, Relation, lower
 from grebe.compiler.nodes import Node, Scan, Verbatim, walk
-from grebe.compiler.parse import parse
+from grebe.compiler.parse import parse, place_of
 from grebe.compiler.partitions import stored_order, stored_partitions
 from grebe.compiler.strategy import make_plan
 from grebe.compiler.types import Types, scan_types, wanted
+from grebe.compiler.verbatim import anchored, filled, relation_of, tables_in
 from grebe.engine.choice import Pinned
+from grebe.engine.public import public_sql
 from grebe.engine.views import Definition, Used, View, used_columns
-from grebe.errors import InternalError, UnknownTableError
+from grebe.errors import DefinitionError, InternalError, UnknownTableError
 from grebe.formats.base import Source
 from grebe.formats.identity import quoted
 from grebe.model import Column, Schema, TableName
@@ -57,12 +59,22 @@ def compile_view(
             relations[".".join(parts)] = Relation(str(name), typed)
     relations, definition = _frozen(relations, definition)
     lowered = lower(definition.sql, dialect=DIALECT, sources=relations)
-    parents = tuple(table for table in lowered.tables if table in views)
+    read = lowered.tables
+    if lowered.root is None:
+        read = tuple(str(resolve(parts)) for parts in tables_in(definition.sql, DIALECT))
+    parents = tuple(sorted({table for table in read if table in views}))
     for parent_name in parents:
         storage = views[parent_name].storage_name
         names[str(storage)] = storage
         schemas[str(storage)] = _stored(views[parent_name], open_source)
-    analysis = Analysis(spark, names, schemas)
+    if lowered.root is None:
+        written = {parts: str(resolve(parts)) for parts in tables_in(definition.sql, DIALECT)}
+        for table in written.values():
+            if table not in schemas and table not in views:
+                raise UnknownTableError.named(table, [*schemas, *views])
+        schemas = _as_frozen(schemas, definition)
+        lowered = _as_text(lowered, anchored(definition.sql, DIALECT, written), views)
+    analysis = Analysis(definition.sql, spark, names, schemas)
     return _compiled(definition, analysis, _over_storage(lowered, views), parents)
 
 
@@ -72,6 +84,27 @@ def _stored(view: View, open_source: Open) -> list[Used]:
         return _used(open_source(view.storage_name))
     except UnknownTableError:
         return [Used(column.name, column.id, column.type) for column in view.stored.columns]
+
+
+def _as_frozen(schemas: Mapping[str, list[Used]], definition: Definition) -> dict[str, list[Used]]:
+    """The columns that a text may name: a star in it is read by Spark, as late as it is run."""
+    known = definition.columns_of
+    return {
+        table: [item for item in items if item.name in known.get(table, (item.name,))]
+        for table, items in schemas.items()
+    }
+
+
+def _as_text(lowered: Lowered, text: str, views: Mapping[str, View]) -> Lowered:
+    """A definition without algebra, with views replaced by their own SELECT over their storage."""
+
+    def relation(name: str) -> str | None:
+        parent = views.get(name)
+        return f"({public_sql(parent, quoted(str(parent.storage_name)))})" if parent else None
+
+    text = filled(text, DIALECT, relation)
+    tables = sorted(name for (name,) in tables_in(text, DIALECT))
+    return replace(lowered, sql=text, tables=tuple(tables))
 
 
 def _frozen(
@@ -166,6 +199,8 @@ def _compiled(
 class Analysis:
     """Asks Spark for types: queries are analysed, never run."""
 
+    text: str
+    """The definition, to point at when Spark refuses it."""
     spark: SparkSession
     names: Mapping[str, TableName]
     schemas: Mapping[str, list[Used]]
@@ -192,16 +227,33 @@ class Analysis:
         return self.schema(emit(root, DIALECT, self.now))
 
     def schema(self, sql: str) -> list[str]:
-        """The types of a query's columns."""
-        return [field.dataType.simpleString() for field in self.spark.sql(sql).schema.fields]
+        """The types of a query's columns.
+
+        Raises:
+            DefinitionError: Spark finds no meaning in it, such as a sum of dates.
+        """
+        from pyspark.errors import AnalysisException
+
+        try:
+            fields = self.spark.sql(sql).schema.fields
+        except AnalysisException as error:
+            raise DefinitionError(
+                "Spark does not accept the query",
+                detail=str(error).split("\n", maxsplit=1)[0],
+                code="refused-by-spark",
+                where=place_of(None, self.text),
+            ) from error
+        return [field.dataType.simpleString() for field in fields]
 
     def now(self, leaf: Leaf) -> str:
         """A relation without rows that has a source's columns: no table has to be opened."""
         if isinstance(leaf, Scan):
-            columns = (
-                f"CAST(NULL AS {c.type}) AS {quoted(c.name)}" for c in self.schemas[leaf.table]
-            )
-            return f"(SELECT {', '.join(columns)} WHERE FALSE) AS source"
+            return f"{self.empty(leaf.table)} AS source"
         if isinstance(leaf, Verbatim):
-            return f"({leaf.sql}) AS verbatim"
+            return relation_of(leaf, DIALECT, self.empty)
         raise InternalError.broken(f"{type(leaf).__name__} in a definition")
+
+    def empty(self, table: str) -> str:
+        """No rows, with the columns of a source."""
+        columns = (f"CAST(NULL AS {c.type}) AS {quoted(c.name)}" for c in self.schemas[table])
+        return f"(SELECT {', '.join(columns)} WHERE FALSE)"

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from grebe.engine.choice import Pinned
 from grebe.engine.tables import Tables
 from grebe.engine.views import View
-from grebe.errors import GrebeError, HistoryExpiredError
+from grebe.errors import GrebeError, HistoryExpiredError, InternalError
 from grebe.formats.base import Head, Session, Source
 from grebe.model import Position, SourcePoint, TableName, Version, Window
 
@@ -36,6 +36,8 @@ class Cut:
     """Sources that cannot be opened: the views that read them fail, the others do not."""
     shown: Mapping[str, SourcePoint] = field(default_factory=dict)
     """What the parents outside the run show of every table below them."""
+    unread: Mapping[str, GrebeError] = field(default_factory=dict)
+    """Views whose storage table cannot be read: they fail, the others do not."""
     conflict: str | None = None
     """Why the parents outside the run cannot be read together, if so."""
 
@@ -50,12 +52,10 @@ def take(
     """
     outside = outside_parents(views, around)
     known = {**around, **views}
-    positions = {
-        name: tables.position(known[name].storage_name, spark) or NOWHERE
-        for name in (*_with_parents(outside, known), *views)
-    }
+    everybody = {name: known[name] for name in (*_with_parents(outside, known), *views)}
+    positions, unread = _positions(tables, spark, everybody)
     pins, missing = _heads(tables, spark, _sources(views, around))
-    found = Cut(positions, pins, missing)
+    found = Cut(positions, pins, missing, unread=unread)
     conflict = _unfit(outside, positions)
     if conflict:
         return replace(found, conflict=conflict)
@@ -79,6 +79,22 @@ def take(
             continue
         return replace(found, conflict=f'"{name}" {moved.format(", ".join(outside))}')
     return replace(found, pins=fixed, shown=given)
+
+
+def _positions(
+    tables: Tables, spark: Session, views: Mapping[str, View]
+) -> tuple[dict[str, Position], dict[str, GrebeError]]:
+    """Where the views stand; and those that cannot tell, which stand nowhere."""
+    positions: dict[str, Position] = {}
+    unread: dict[str, GrebeError] = {}
+    for name, view in views.items():
+        try:
+            positions[name] = tables.position(view.storage_name, spark) or NOWHERE
+        except GrebeError as error:
+            positions[name], unread[name] = NOWHERE, error
+        except Exception as error:  # torn in a way that nobody foresaw: its siblings are not
+            positions[name], unread[name] = NOWHERE, InternalError.unforeseen(error)
+    return positions, unread
 
 
 def outside_parents(views: Mapping[str, View], around: Mapping[str, View]) -> dict[str, View]:

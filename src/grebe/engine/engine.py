@@ -9,21 +9,20 @@ from typing import TYPE_CHECKING
 from grebe.compiler.clock import reads_clock
 from grebe.compiler.explain import Explanation, explain
 from grebe.config import Settings
-from grebe.engine.choice import shown_storage
 from grebe.engine.compile import compile_view
 from grebe.engine.graph import levels, with_parents
 from grebe.engine.lease import SECONDS
+from grebe.engine.making import make_storage
 from grebe.engine.pool import Pool
-from grebe.engine.public import kept_properties
 from grebe.engine.recover import HOUR, Repair, recover
 from grebe.engine.refresh import RefreshResult
 from grebe.engine.run import Options, Run, with_settings
 from grebe.engine.session import open_session
+from grebe.engine.shown import shown_storage
 from grebe.engine.tables import Tables
 from grebe.engine.verify import Report, verify
 from grebe.engine.views import Definition, View, as_created
-from grebe.errors import GrebeError, NotIncrementalError, UnknownTableError
-from grebe.formats.guards import disk_trouble, failed
+from grebe.errors import NotIncrementalError, UnknownTableError
 from grebe.model import Policy, RunId, TableName
 
 if TYPE_CHECKING:
@@ -37,6 +36,12 @@ KEPT_SETTINGS = (
     "spark.sql.session.timeZone",
     "spark.sql.ansi.enabled",
     "spark.sql.caseSensitive",
+    "spark.sql.timestampType",
+    "spark.sql.legacy.timeParserPolicy",
+    "spark.sql.decimalOperations.allowPrecisionLoss",
+    "spark.sql.mapKeyDedupPolicy",
+    "spark.sql.storeAssignmentPolicy",
+    "spark.sql.legacy.sizeOfNull",
 )
 """Settings that change what a query means: stored with the view and restored at every refresh."""
 
@@ -78,21 +83,24 @@ class Engine:
             NotIncrementalError: the policy asks for what the query does not allow.
             DefinitionError: the text is not a query over known tables.
         """
-        definition = self._as_created(definition)
+        shown = self._shown(definition.name)
+        definition = self._as_created(definition, shown)
         kept = tuple((key, str(self.spark.conf.get(key))) for key in KEPT_SETTINGS)
         definition = replace(definition, settings=definition.settings or kept)
         with self.pool.lent() as session:
             view = self._compiled(definition, session())
+        view = replace(view, replaces=frozenset([shown] if shown else []))
         levels({**{k: v.parents for k, v in self.views.items()}, str(view.name): view.parents})
         return view
 
-    def _as_created(self, definition: Definition) -> Definition:
+    def _shown(self, name: TableName) -> TableName | None:
+        return shown_storage(name, self.tables.shown(name, lambda: self.spark))
+
+    def _as_created(self, definition: Definition, shown: TableName | None) -> Definition:
         """The definition with the settings and columns that it was created under, if it was."""
-        if definition.settings and definition.frozen:
+        if shown is None or (definition.settings and definition.frozen):
             return definition
-        shown = self.tables.shown(definition.name, lambda: self.spark)
-        storage = shown_storage(definition.name, shown)
-        found = self.tables.properties(storage, lambda: self.spark) if storage else None
+        found = self.tables.properties(shown, lambda: self.spark)
         return as_created(definition, found) if found else definition
 
     def _compiled(self, definition: Definition, session: SparkSession) -> View:
@@ -125,15 +133,7 @@ class Engine:
     def add(self, view: View) -> View:
         """A compiled view, known from now on."""
         # Children compile against the storage table, so it exists from now on, without a commit.
-        storage = self.tables.storage(view.storage_name, self.spark)
-        try:
-            storage.create(view.stored, kept_properties(view), view.partitions)
-        except GrebeError:
-            raise
-        except Exception as error:
-            if disk_trouble(error) is None:
-                raise
-            raise failed(view.storage_name, RunId("create"), "make it", error) from error
+        make_storage(view, self.tables.storage(view.storage_name, self.spark))
         self.views[str(view.name)] = view
         return view
 
@@ -164,10 +164,18 @@ class Engine:
             self.views,
             Options(policy, jobs, parents, trigger, self.lease_seconds),
             self.registry,
-            lambda view: self.add(self.compile(view.definition)),
+            self._again,
         )
         run.run_id = run_id or run.run_id
         return run.refresh()
+
+    def _again(self, view: View) -> View:
+        """A view of the same definition, compiled over its sources as they are by now.
+
+        It may take the place of the former one, but not of what others published meanwhile.
+        """
+        made = self.compile(view.definition)
+        return self.add(replace(made, replaces=view.replaces | {view.storage_name}))
 
     def recover(self, *, older_than: timedelta = HOUR) -> list[Repair]:
         """What was repaired of runs that did not end; nothing when asked again."""

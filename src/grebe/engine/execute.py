@@ -13,6 +13,7 @@ from grebe.compiler.emit import Leaf, emit
 from grebe.compiler.narrow import narrowed
 from grebe.compiler.nodes import At, Named, Node, Scan, Stored, Verbatim
 from grebe.compiler.scalar import Scalar, build, column
+from grebe.compiler.verbatim import relation_of
 from grebe.engine import tiny
 from grebe.engine.deltas import Side, Stage
 from grebe.engine.writing import expected, merge_of, pruning
@@ -117,12 +118,14 @@ class Execution:
 
     def name_of(self, leaf: Leaf) -> str:
         """The temporary view behind a leaf, made when it is first needed."""
+        if isinstance(leaf, Verbatim):
+            return relation_of(leaf, "spark", lambda table: self.name_of(Scan(table, (), At.NEW)))
         key = self._key(leaf)
         if key not in self.views:
             self._show(key, self._frame(leaf))
         return quoted(self.views[key])
 
-    def _key(self, leaf: Leaf) -> str:
+    def _key(self, leaf: Scan | Stored | Named) -> str:
         match leaf:
             case Named():
                 return f"step {leaf.step}"
@@ -132,10 +135,8 @@ class Execution:
                 return f"{leaf.at} {leaf.table}"
             case Stored():
                 return "stored"
-            case Verbatim():
-                raise InternalError.broken("a text without algebra has no leaf")
 
-    def _frame(self, leaf: Leaf) -> DataFrame:
+    def _frame(self, leaf: Scan | Stored | Named) -> DataFrame:
         match leaf:
             case Scan(at=At.DELTA):
                 side = self.sides[leaf.table]

@@ -7,12 +7,18 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from grebe.compiler.emit import Leaf, emit
+from grebe.engine.shown import shown_storage
 from grebe.engine.tables import Tables
 from grebe.engine.views import View
+from grebe.errors import ConflictError
 from grebe.formats.identity import quoted
+from grebe.model import TableName
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+ALTERED = "view-altered"
+"""The code of refreshes that came too late: somebody changed the definition meanwhile."""
 
 
 STORED = "__grebe_stored"
@@ -55,7 +61,28 @@ def cast_outputs(view: View, dialect: str = "spark") -> str:
     )
 
 
+def may_replace(view: View, shown: TableName | None) -> bool:
+    """False when the public name shows what somebody published since the view was compiled."""
+    return shown is None or shown == view.storage_name or shown in view.replaces
+
+
+def altered(view: View) -> ConflictError:
+    """The error for a view whose definition of before must not be shown again."""
+    return ConflictError(
+        f'view "{view.name}" was altered by somebody else meanwhile',
+        detail="its public name shows another definition than the one that was refreshed",
+        hint="run the command again, which reads it as it is now",
+        code=ALTERED,
+    )
+
+
 def publish(tables: Tables, spark: SparkSession, view: View) -> None:
-    """Make the public name show this view's storage table."""
+    """Make the public name show this view's storage table.
+
+    Raises:
+        ConflictError: it shows another definition by now, which would be undone.
+    """
+    if not may_replace(view, shown_storage(view.name, tables.shown(view.name, lambda: spark))):
+        raise altered(view)
     stored = tables.relation(view.storage_name)
     tables.publish(view.name, spark, lambda dialect: public_sql(view, stored, dialect))

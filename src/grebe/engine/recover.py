@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from grebe.engine.choice import shown_storage
 from grebe.engine.lease import run_of
-from grebe.engine.public import publish
+from grebe.engine.public import may_replace, publish
+from grebe.engine.shown import shown_storage
 from grebe.engine.tables import Tables
 from grebe.engine.views import View
+from grebe.errors import GrebeError
 from grebe.formats.base import STAGED
 from grebe.formats.failpoints import reach
 from grebe.model import Outcome, Position, Reason, TableName
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from grebe.registry import Registry, RunRecord
 
 HOUR: Final = timedelta(hours=1)
+UNREADABLE: Final = "unreadable"
 PLACES: Final = ("recover.abandoned", "recover.shown", "recover.unstaged", "recover.repaired")
 
 
@@ -34,7 +36,7 @@ class Repair:
     """One thing that recovery did, and to what."""
 
     kind: str
-    """`branch`, `public-name`, `staged` or `run`."""
+    """`branch`, `public-name`, `staged`, `run`; or `unreadable`: it has to be done by somebody."""
     name: str
     detail: str
 
@@ -52,8 +54,11 @@ def recover(
     free = [view for name, view in views.items() if not registry or not registry.holder(name)]
     found: list[Repair] = []
     for view in free:
-        found += _branches(view, tables, spark, before)
-        found += _public_name(view, tables, spark)
+        try:
+            found += _branches(view, tables, spark, before)
+            found += _public_name(view, tables, spark)
+        except GrebeError as error:
+            found.append(Repair(UNREADABLE, str(view.name), str(error)))
     live = {holder.owner for name in views if registry and (holder := registry.holder(name))}
     found += _staged(views.values(), tables, spark, before, live)
     if registry is not None:
@@ -81,8 +86,8 @@ def _public_name(view: View, tables: Tables, spark: SparkSession) -> list[Repair
     if position is None or position.frontier is None:
         return []
     shown = shown_storage(view.name, tables.shown(view.name, lambda: spark))
-    if shown == view.storage_name:
-        return []
+    if shown == view.storage_name or not may_replace(view, shown):
+        return []  # what somebody published since the view was compiled is the newer one
     publish(tables, spark, view)
     reach("recover.shown")
     return [Repair("public-name", str(view.name), f"shows {view.storage_name.name}")]
@@ -129,7 +134,11 @@ def _journal(
         if holder is not None and holder.owner == run.owner:
             continue
         view = views.get(run.view)
-        position = tables.position(view.storage_name, lambda: spark) if view else None
+        try:
+            position = tables.position(view.storage_name, lambda: spark) if view else None
+        except GrebeError as error:
+            found.append(Repair(UNREADABLE, run.view, f"run {run.run_id}: {error}"))
+            continue
         ended = _ended(run, position)
         registry.finish(ended)
         reach("recover.repaired")

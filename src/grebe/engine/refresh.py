@@ -16,14 +16,16 @@ from typing import TYPE_CHECKING, Final
 
 from grebe.compiler.clock import CLOCK, reads_clock
 from grebe.compiler.plan import LAYOUT, bind
-from grebe.engine.choice import Choice, Costs, Pinned, choose, replaced, shown_storage
+from grebe.engine.choice import Choice, Costs, Pinned, choose, replaced
 from grebe.engine.clustering import order_of
 from grebe.engine.cut import point_of
 from grebe.engine.deltas import Delta, Deltas, Side, Stage
 from grebe.engine.execute import DRIVER_ROWS, Execution
 from grebe.engine.facts import delta_facts
-from grebe.engine.public import kept_properties, publish
+from grebe.engine.making import make_storage
+from grebe.engine.public import altered, may_replace, publish
 from grebe.engine.result import RefreshResult as RefreshResult
+from grebe.engine.shown import shown_storage
 from grebe.engine.tables import Tables
 from grebe.engine.tiny import repeated
 from grebe.engine.views import Used, View
@@ -96,6 +98,9 @@ class Refresh:
         started = time.monotonic()
         position = self.position
         shown = self.tables.shown(self.view.name, self.session)
+        storage = shown_storage(self.view.name, shown)
+        if not may_replace(self.view, storage):
+            raise altered(self.view)
         choice = choose(
             self.view,
             position,
@@ -106,7 +111,7 @@ class Refresh:
         )
         reach("refresh.planned")
         done = self._carry_out(choice, position)
-        if shown_storage(self.view.name, shown) != self.view.storage_name:
+        if storage != self.view.storage_name:
             publish(self.tables, self.session(), self.view)
             reach("refresh.shown")
         wrote = done.committed is not None and done.outcome is not Outcome.NO_OP
@@ -173,7 +178,7 @@ class Refresh:
         with _tuned(spark, FULL), closing(execution):
             writes = execution.run(self.view.plan.full)
             if position.version is None:
-                storage.create(self.view.stored, kept_properties(self.view), self.view.partitions)
+                make_storage(self.view, storage)
                 reach("refresh.created")
                 made = storage.position()
                 # Somebody may have filled it since: then the commit finds that it has moved.

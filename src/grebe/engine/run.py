@@ -156,6 +156,11 @@ class Run:
         except GrebeError as error:
             self.results[name] = self._failed(self.views[name], error)
             return False
+        except Exception as error:  # as in `_one`
+            log.exception('view "%s" was not compiled again', name)
+            view = self.views[name]
+            self.results[name] = self._failed(view, _unforeseen(view, self._id(view), error))
+            return False
         return True
 
     def _one(self, name: str, work: _Work) -> RefreshResult:
@@ -175,9 +180,7 @@ class Run:
             result = self._failed(view, error)
         except Exception as error:  # what nobody foresaw stops one view, not its siblings
             log.exception('view "%s" was not refreshed', name)
-            broken = _unforeseen(view, self._id(view), error)
-            broken.__cause__ = error
-            result = self._failed(view, broken)
+            result = self._failed(view, _unforeseen(view, self._id(view), error))
         work.leases.finish(result)
         reach("run.recorded")
         work.leases.release(name)
@@ -186,6 +189,8 @@ class Run:
     def _refreshed(
         self, view: View, work: _Work, session: Callable[[], SparkSession]
     ) -> RefreshResult:
+        if str(view.name) in work.cut.unread:
+            raise work.cut.unread[str(view.name)]
         for name, _ in view.sources:
             if name in work.cut.missing:
                 raise work.cut.missing[name]
@@ -295,8 +300,10 @@ class Run:
 
 def _unforeseen(view: View, run_id: RunId, error: Exception) -> GrebeError:
     if disk_trouble(error):
-        return failed(view.storage_name, run_id, "write", error)
-    return InternalError.broken(f"{type(error).__name__}: {error}")
+        told = failed(view.storage_name, run_id, "write", error)
+        told.__cause__ = error
+        return told
+    return InternalError.unforeseen(error)
 
 
 _RULES = "spark.sql.optimizer.excludedRules"

@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 from grebe.compiler.expand import Parent
-from grebe.compiler.nodes import Scan, walk
+from grebe.compiler.nodes import Scan, Verbatim, walk
+from grebe.compiler.parse import normalised, parse
 from grebe.compiler.plan import LAYOUT, RefreshPlan
+from grebe.errors import DefinitionError
 from grebe.model import Partition, Policy, Schema, TableName
 
 PREFIX = "__grebe_"
@@ -62,6 +64,9 @@ class View:
     """How the storage table is divided, by its own columns."""
     clustered: tuple[str, ...] = ()
     """Columns of the storage table that its rows are sorted by when all are written."""
+    replaces: frozenset[TableName] = frozenset()
+    """Storage tables that this one may take the place of under the public name: what that showed
+    when the view was compiled."""
 
     @property
     def name(self) -> TableName:
@@ -70,10 +75,11 @@ class View:
 
     @property
     def fingerprint(self) -> str:
-        """A digest of what is stored and shown: the plan, and the types that Spark gave it."""
+        """A digest of what is stored and shown: plan, types, and settings that change results."""
         types = [f"{name} {kind}" for name, kind in self.columns]
         types += [f"{column.name} {column.type}" for column in self.stored.columns]
         types += [f"by {part}" for part in self.partitions]
+        types += [f"with {key}={value}" for key, value in sorted(self.definition.settings)]
         parts = "\x1f".join([self.plan.fingerprint, *types])
         return blake2b(parts.encode(), digest_size=16).hexdigest()
 
@@ -105,8 +111,8 @@ class View:
 
 
 def as_created(definition: Definition, properties: Mapping[str, str]) -> Definition:
-    """The definition with what its storage table kept of its creation, if that is the same text."""
-    if properties.get("grebe.sql") != definition.sql:
+    """The definition with what its storage table kept of its creation, if that means the same."""
+    if not _same(properties.get("grebe.sql", ""), definition.sql):
         return definition
     settings = definition.settings or tuple(
         json.loads(properties.get("grebe.settings", "{}")).items()
@@ -116,8 +122,20 @@ def as_created(definition: Definition, properties: Mapping[str, str]) -> Definit
     return replace(definition, settings=settings, frozen=frozen)
 
 
+def _same(one: str, two: str) -> bool:
+    """True for texts that differ in nothing but spaces, case and comments."""
+    if one == two or not one:
+        return bool(one)
+    try:
+        return normalised(parse(one, "spark"), "spark") == normalised(parse(two, "spark"), "spark")
+    except DefinitionError:
+        return False
+
+
 def used_columns(plan: RefreshPlan, schemas: Mapping[str, Sequence[Used]]) -> dict[str, list[Used]]:
     """For each source table of a plan, the columns that its scans read, in the table's order."""
+    if isinstance(plan.definition, Verbatim):  # which columns a text reads is not looked for
+        return {table: list(schemas[table]) for table in sorted(plan.tables)}
     names: dict[str, set[str]] = {}
     for node in walk(plan.definition):
         if isinstance(node, Scan):

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from grebe.compiler.functions import refusal
 from grebe.compiler.lower.context import Context
 from grebe.compiler.lower.relations import lower_relation
 from grebe.compiler.lower.scope import Cte, Environment, Query
 from grebe.compiler.lower.select import lower_select
 from grebe.compiler.lower.sets import cut, lower_set
 from grebe.compiler.reasons import ReasonCode
+
+_UNSTEADY = (
+    ReasonCode.NON_DETERMINISTIC,
+    ReasonCode.SESSION_FUNCTION,
+    ReasonCode.TIME_FUNCTION,
+)
 
 
 def lower_query(context: Context, tree: exp.Expr, environment: Environment) -> Query:
@@ -47,10 +54,19 @@ def _with(context: Context, tree: exp.Expr, environment: Environment) -> Environ
         if recursive and _mentions(query, name):
             message = f'the common table expression "{item.alias}" reads itself'
             context.refuse(ReasonCode.RECURSIVE_CTE, message, item)
+            _refuse_unsteady(context, query)
             query = _anchor(context, query, name)
         cte = Cte(query, current, columns)
         current = Environment({**current.ctes, name: cte}, current.outer)
     return current
+
+
+def _refuse_unsteady(context: Context, query: exp.Query) -> None:
+    """What would give other rows every time, also where the query is not lowered."""
+    for tree in query.find_all(exp.Func):
+        found = refusal(tree, context.dialect)
+        if found is not None and found.code in _UNSTEADY:
+            context.refuse(found.code, found.message, tree)
 
 
 def _anchor(context: Context, query: exp.Query, name: str) -> exp.Query:

@@ -1,0 +1,21 @@
+"""Which storage table a public name shows."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from grebe.formats.base import OWN
+from grebe.model import TableName
+
+
+def shown_storage(name: TableName, shown: str | None) -> TableName | None:
+    """The storage table that a public name's text reads.
+
+    >>> shown_storage(TableName("c", "s", "v"), "SELECT a FROM c.s.__grebe_v_0123abcd").name
+    '__grebe_v_0123abcd'
+    >>> shown_storage(TableName("c", "s", "v"), "SELECT a FROM c.s.t") is None
+    True
+    """
+    found = re.search(rf"{OWN}{re.escape(name.name)}_[0-9a-f]{{8}}", shown or "")
+    return replace(name, name=found[0]) if found else None
