@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from grebe.compiler.lower.scope import dotted
 from grebe.compiler.parse import parse
 from grebe.compiler.program import (
     MaterializedView,
@@ -141,7 +142,7 @@ class Views:
             for name in level:
                 view = self._compile(name)
                 self._run(self.connection, [view.create_cursors_table])
-                if self._is_missing(view):
+                if self._is_missing(name, view):
                     setup = [view.create_mv, *view.initialize_cursors]
                     self._run(self.connection, ["BEGIN", *setup, "COMMIT"])
                     made.append(name)
@@ -183,12 +184,13 @@ class Views:
         return found
 
     def _key(self, name: str) -> str:
-        return f"{self.catalog}.{self.schema}.{name}"
+        return dotted((self.catalog, self.schema, name))
 
     def _compile(self, name: str) -> MaterializedView:
         if name not in self.compiled:
             item = self.definitions[name]
-            parents = {self._key(p).lower(): self._compile(p) for p in self.parents()[name]}
+            above = self.parents()[name]
+            parents = {self._key(p).lower(): self._compile(p) for p in above}
             self.compiled[name] = compile_ivm(
                 self._expanded(item, parents),
                 naming=_Named(self.naming, name),
@@ -196,7 +198,7 @@ class Views:
                 mv_schema=self.schema,
                 sources=item.sources,
                 schemas={t.written: self._columns(t, parents) for t in item.tables}
-                | {f"{p.name}": self._stored(p) for p in parents.values()},
+                | {self._key(p): self._stored(p) for p in above},
                 policy=item.policy,
             )
         return self.compiled[name]
@@ -217,8 +219,8 @@ class Views:
             return {name: kind for name, kind in columns.items() if name not in hidden}
         return self._describe(table.sql, table.key)
 
-    def _stored(self, parent: MaterializedView) -> dict[str, str]:
-        return self._describe(ident(*parent.name.split(".")), parent.name)
+    def _stored(self, name: str) -> dict[str, str]:
+        return self._describe(ident(self.catalog, self.schema, name), self._key(name))
 
     def _describe(self, table: str, name: str) -> dict[str, str]:
         import duckdb
@@ -239,13 +241,12 @@ class Views:
         if found[0] != "ducklake":
             raise SourceError(f'catalog "{catalog}" is not a DuckLake', code="not-ducklake")
 
-    def _is_missing(self, view: MaterializedView) -> bool:
+    def _is_missing(self, name: str, view: MaterializedView) -> bool:
         """True when neither the table nor a cursor row is there.
 
         Raises:
             DefinitionError: only one of them is, or another view has the name.
         """
-        name = view.name.rpartition(".")[2]
         cursors = ident(self.catalog, self.schema, self.naming.cursors_table())
         rows = self.connection.execute(
             f"SELECT DISTINCT definition FROM {cursors} WHERE mv_name = {literal(name)}"

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from sqlglot import exp
 
-from grebe.compiler.lower.scope import RESERVED, Environment, Names, Query, Relation
+from grebe.compiler.lower.scope import RESERVED, Environment, Names, Query, Relation, dotted
 from grebe.compiler.parse import place_of
 from grebe.compiler.reasons import DESCRIPTIONS, ReasonCode, feature_of
 from grebe.errors import DefinitionError, UnknownTableError, UnsupportedSQLError, Where
@@ -75,8 +75,8 @@ class Context:
 
     def relation(self, parts: tuple[str, ...], tree: exp.Expr) -> Relation:
         """The table behind a name as the user wrote it."""
-        written = ".".join(parts)
-        found = self.sources.get(written.lower())
+        written = dotted(parts)
+        found = self.sources.get(written.lower()) or self.sources.get(".".join(parts).lower())
         if found is None:
             raise UnknownTableError.named(written, sorted(self.sources), where=self.where(tree))
         for name, _ in found.columns:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -11,6 +11,18 @@ from grebe.compiler.nodes import Node
 
 RESERVED = "__grebe_"
 """The prefix of columns that grebe itself makes."""
+
+
+def dotted(parts: Iterable[str]) -> str:
+    """A name of several parts as one text, which no other name has.
+
+    >>> dotted(["main", "t"]), dotted(["main.t"]), dotted(['a " b'])
+    ('main.t', '"main.t"', '"a "" b"')
+    """
+    return ".".join(
+        '"' + part.replace('"', '""') + '"' if "." in part or '"' in part else part
+        for part in parts
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from grebe.compiler.emit import Leaf, emit
+from grebe.compiler.lower.scope import dotted
 from grebe.compiler.nodes import At, Named, Node, Project, Scan, Stored, Verbatim, walk
 from grebe.compiler.plan import ACTION, COPIES, Append, Check, Compute, Merge, RefreshPlan, Step
 from grebe.compiler.program.held import HELD, ROW_ID, holding
@@ -91,7 +92,7 @@ class Writer:
         return source.at(pins)
 
     def _written(self, parts: tuple[str, ...], pins: str) -> str:
-        name = ".".join(parts).lower()
+        name = dotted(parts).lower()
         source = next(item for item in self.sources if name in item.written.lower().split("\0"))
         return source.at(pins)
 
@@ -175,7 +176,10 @@ class Writer:
         """The rows to write, as SQL."""
         name = "rows" if self._ready is None else f"step_{self._ready}"
         where = "" if self._ready is None else f" WHERE {_APPLIES}"
-        return f"(SELECT *, rowid AS {ident(_ROW)} FROM {temporary(name)}{where}) AS rows"
+        # A column of the rows may have the name of what DuckDB calls its own numbers of rows.
+        named = any(name.lower() == "rowid" for name in self._names)
+        number = "ROW_NUMBER() OVER ()" if named else "rowid"
+        return f"(SELECT *, {number} AS {ident(_ROW)} FROM {temporary(name)}{where}) AS rows"
 
     def _merged(self, step: Append | Merge) -> str:
         columns = listed(self._names)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 from grebe.compiler.lower import Lowered
+from grebe.compiler.lower.scope import dotted
 from grebe.compiler.nodes import Project, Scan, Stored, walk
 from grebe.compiler.plan import RefreshPlan
 from grebe.compiler.program.apply import Writer, kept_relations
@@ -58,8 +59,9 @@ class Program:
         table = ident(self.place.catalog, self.place.schema, self.naming.mv_table())
         storage = storage_of(self.plan, self.types, self.naming, table)
         publics = {public for _, public in self.plan.outputs}
-        cursors = self._cursors()
-        writer = Writer(self.plan, storage, self.sources, cursors.view, self.falls_back)
+        name = dotted((self.place.catalog, self.place.schema, self.naming.mv_table()))
+        writer = Writer(self.plan, storage, self.sources, name, self.falls_back)
+        cursors = self._cursors(writer)
         return MaterializedView(
             view_sql=self.lowered.sql,
             create_cursors_table=cursors.create(),
@@ -80,8 +82,10 @@ class Program:
             hides_rows=any(not isinstance(n, (Project, Stored)) for n in walk(self.plan.public)),
         )
 
-    def _cursors(self) -> Cursors:
-        parts = [self.lowered.sql, self.plan.fingerprint, *(s.key for s in self.sources)]
+    def _cursors(self, writer: Writer) -> Cursors:
+        """The cursors with the digest of what the table holds; the case of names does not count."""
+        made = (writer.create("grebe_pins"), writer.query(), *(s.key for s in self.sources))
+        parts = [self.lowered.sql, str(self.plan.strategy), *(text.lower() for text in made)]
         definition = blake2b("\x1f".join(parts).encode(), digest_size=16).hexdigest()
         return Cursors(
             self.place.catalog,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from re import compile as pattern
 from typing import Final
 
+from sqlglot import exp
+
 from grebe.compiler.lower import Lowered, Relation, lower
-from grebe.compiler.lower.scope import RESERVED
+from grebe.compiler.lower.scope import RESERVED, dotted
 from grebe.compiler.parse import DIALECTS, parse
 from grebe.compiler.plan import RefreshPlan
 from grebe.compiler.program.assemble import Program, used_columns
@@ -107,33 +109,58 @@ def _sources(
     """Every base table once, with its columns as far as they are known."""
     tree = parse(sql, dialect)
     reader = Reader(sql)
-    written = {tuple(part.name for part in table.parts) for table in base_tables(tree)}
-    known = {name.lower(): columns for name, columns in (schemas or {}).items()}
-    if any(not _schema_of(parts, known) for parts in written):
+    written = {
+        tuple(part.name for part in table.parts): _spelled(table, dialect)
+        for table in base_tables(tree)
+    }
+    known = _Known({name.lower(): columns for name, columns in (schemas or {}).items()}, written)
+    if any(not known.columns(parts) for parts in written):
         reader.read(tree)
     merged: dict[str, Source] = {}
-    for parts in sorted(written):
-        source = located(parts, place, options)
-        given = _schema_of(parts, known)
-        columns = tuple(given.items()) if given else _read(reader, parts)
-        merged[source.key] = _merge(merged.get(source.key), replace(source, columns=columns))
-    check_used(options, list(merged.values()))
+    for parts, spelled in sorted(written.items()):
+        source = located(spelled, place, options)
+        given = known.columns(parts)
+        columns = tuple(given.items()) if given else _read(reader, parts, dialect)
+        key = source.key.lower()
+        merged[key] = _merge(merged.get(key), replace(source, columns=columns))
+    check_used(options, written)
     if not merged:
         raise UnsupportedSQLError("no_table", "the view reads no table, so it never changes")
     return [replace(s, number=n) for n, (_, s) in enumerate(sorted(merged.items()), 1)]
 
 
-def _schema_of(parts: Sequence[str], known: Schemas) -> dict[str, str]:
-    for name in (".".join(parts), parts[-1]):
-        if name.lower() in known:
-            return dict(known[name.lower()])
-    return {}
+def _spelled(table: exp.Table, dialect: str) -> tuple[str, ...]:
+    """The parts of a name; DuckDB does not care for the case of one without quotes."""
+    return tuple(
+        part.name if dialect != "duckdb" or part.args.get("quoted") else part.name.lower()
+        for part in table.parts
+    )
 
 
-def _read(reader: Reader, parts: tuple[str, ...]) -> tuple[tuple[str, str | None], ...]:
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The columns that the caller gave, by the names that he wrote."""
+
+    schemas: Schemas
+    written: Collection[tuple[str, ...]]
+
+    def columns(self, parts: tuple[str, ...]) -> dict[str, str]:
+        """Those of a table; a bare name will do unless it is what another table is called."""
+        others = {dotted(other).lower() for other in self.written if other != parts}
+        for name in (dotted(parts).lower(), parts[-1].lower()):
+            if name in self.schemas and name not in others:
+                return dict(self.schemas[name])
+        return {}
+
+
+def _read(
+    reader: Reader, parts: tuple[str, ...], dialect: str
+) -> tuple[tuple[str, str | None], ...]:
     used = reader.used.get(parts, {})
     # Every DuckLake table has row ids, also when the query reads none of its columns.
     unique = {name.lower(): name for name in used} or {"rowid": "rowid"}
+    if dialect == "duckdb":
+        return tuple((name, None) for name in unique)
     return tuple((name, None) for name in unique.values())
 
 

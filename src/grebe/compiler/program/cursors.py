@@ -12,6 +12,7 @@ from hashlib import blake2b
 
 from sqlglot import exp
 
+from grebe.compiler.lower.scope import dotted
 from grebe.compiler.program.sources import Source
 from grebe.compiler.program.text import assign, ident, literal, require_none, variable
 
@@ -65,7 +66,7 @@ class Cursors:
     @property
     def view(self) -> str:
         """The view as messages name it."""
-        return f"{self.catalog}.{self.schema}.{self.mv}"
+        return dotted((self.catalog, self.schema, self.mv))
 
     @property
     def created(self) -> str:

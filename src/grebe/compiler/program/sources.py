@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from grebe.compiler.lower.scope import dotted
 from grebe.compiler.program.text import ident, literal, variable
 
 Schemas = Mapping[str, Mapping[str, str]]
@@ -26,7 +27,7 @@ class Source:
     @property
     def key(self) -> str:
         """The name by which scans know the table."""
-        return f"{self.catalog}.{self.schema}.{self.table}"
+        return dotted((self.catalog, self.schema, self.table))
 
     @property
     def sql(self) -> str:
@@ -98,7 +99,7 @@ def located(parts: Sequence[str], place: Place, options: Options) -> Source:
 
     A bare name follows the options; a qualified one means what it says.
     """
-    written = ".".join(parts)
+    written = dotted(parts)
     if len(parts) > 1:
         return _qualified(parts, place, options, written)
     named = {table.lower(): fields for table, fields in options.items()}
@@ -118,13 +119,13 @@ def _qualified(parts: Sequence[str], place: Place, options: Options, written: st
     return Source(place.catalog, parts[0], parts[1], written)
 
 
-def check_used(options: Options, used: Sequence[Source]) -> None:
-    """Every key of the options names a table of the view.
+def check_used(options: Options, used: Iterable[Sequence[str]]) -> None:
+    """Every key of the options names a table of the view, given by the parts of its name.
 
     Raises:
         ValueError: a key that the view does not use.
     """
-    known = {source.written.lower() for source in used}
+    known = {name for parts in used for name in (dotted(parts).lower(), parts[-1].lower())}
     for table in options:
         if table.lower() not in known:
             raise ValueError(f'sources["{table}"] is not a table of the view')

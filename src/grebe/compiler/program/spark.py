@@ -14,6 +14,7 @@ from hashlib import blake2b
 
 from grebe.compiler.emit import Leaf, emit
 from grebe.compiler.lower import Lowered
+from grebe.compiler.lower.scope import dotted
 from grebe.compiler.nodes import WEIGHT, At, Named, Node, Scan, Stored, Verbatim, walk
 from grebe.compiler.plan import ACTION, COPIES, Append, Check, Compute, Merge, RefreshPlan
 from grebe.compiler.program.naming import Naming
@@ -149,7 +150,7 @@ class _Steps:
         return next(source for source in self.program.sources if source.key == key)
 
     def _written(self, parts: tuple[str, ...]) -> str:
-        name = ".".join(parts).lower()
+        name = dotted(parts).lower()
         found = (s for s in self.program.sources if name in s.written.lower().split("\0"))
         return _at(next(found), "upto")
 

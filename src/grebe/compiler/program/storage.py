@@ -86,7 +86,7 @@ class Storage:
 
 
 def _renamed(value: str, name: str) -> str:
-    return value if value == ident(name) else f"{value} AS {ident(name)}"
+    return value if value.lower() == ident(name).lower() else f"{value} AS {ident(name)}"
 
 
 def storage_of(plan: RefreshPlan, types: Types, naming: Naming, table: str) -> Storage:
@@ -174,7 +174,11 @@ def _hidden_name(internal: str, naming: Naming, publics: set[str], used: set[str
     name, number = naming.aux_column(purpose), 1
     while name.lower() in used - publics:
         number += 1
-        name = naming.aux_column(f"{purpose}_{number}")
+        before, name = name, naming.aux_column(f"{purpose}_{number}")
+        if name == before:
+            message = f'Naming.aux_column calls two hidden columns "{name}"'
+            hint = "make the name depend on the purpose"
+            raise UnsupportedSQLError("reserved_name", message, hint=hint)
     if name.lower() in publics:
         message = f'the output "{name}" has the name of a hidden column'
         hint = "rename the output, or override Naming.aux_column"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from grebe.compiler.program.naming import Naming
 from grebe.compiler.program.text import assign, ident, literal, variable
-from grebe.compiler.program.window import MAINTENANCE
+from grebe.compiler.program.window import MAINTENANCE, tables_of
 
 Catalog = str | tuple[str, str]
 """A catalog whose cursors are in the schema `main`, or a catalog and a schema."""
@@ -91,7 +91,8 @@ def safe_to_expire_sql(
         "SELECT heads.source_catalog,"
         " LEAST(COALESCE(MIN(cursors.last_snapshot), heads.latest_snapshot),"
         " heads.latest_snapshot) AS min_required_snapshot, heads.latest_snapshot\n"
-        "FROM heads LEFT JOIN cursors ON cursors.source_catalog = heads.source_catalog\n"
+        "FROM heads LEFT JOIN cursors"
+        " ON lower(cursors.source_catalog) = lower(heads.source_catalog)\n"
         "GROUP BY heads.source_catalog, heads.latest_snapshot ORDER BY heads.source_catalog"
     )
 
@@ -107,15 +108,9 @@ def pending_maintenance_sql(mv_catalogs: Iterable[Catalog], naming: Naming | Non
         "SELECT %s AS catalog, snapshot_id, changes FROM ducklake_snapshots(%s)",
         "SELECT '' AS catalog, 0::BIGINT AS snapshot_id, MAP {'': ['']} AS changes WHERE FALSE",
     )
-    tables = _each_catalog(
-        "SELECT %s AS catalog, table_name, CAST(table_id AS VARCHAR) AS id"
-        " FROM ducklake_table_info(%s)",
-        "SELECT '' AS catalog, '' AS table_name, '' AS id WHERE FALSE",
-    )
     return ";\n".join(
         [
             assign("grebe_pending_history", f"{history} FROM (\n{cursors}\n) AS cursors"),
-            assign("grebe_pending_tables", f"{tables} FROM (\n{cursors}\n) AS cursors"),
             assign("grebe_pending", _pending(cursors)),
             f"SELECT * FROM query({variable('grebe_pending')})",
         ]
@@ -125,14 +120,14 @@ def pending_maintenance_sql(mv_catalogs: Iterable[Catalog], naming: Naming | Non
 def _cursors(catalogs: Iterable[Catalog], naming: Naming | None) -> str:
     table = (naming or Naming()).cursors_table()
     places = dict.fromkeys((c, "main") if isinstance(c, str) else c for c in catalogs)
-    columns = "mv_name, source_catalog, source_schema, source_table, last_snapshot"
+    columns = "mv_name, source_catalog, source_schema, source_table, source_ids, last_snapshot"
     parts = [
         f"SELECT {literal(catalog)} AS mv_catalog, {columns} FROM {ident(catalog, schema, table)}"
         for catalog, schema in places
     ]
     nothing = (
         "SELECT '' AS mv_catalog, '' AS mv_name, '' AS source_catalog, '' AS source_schema,"
-        " '' AS source_table, 0::BIGINT AS last_snapshot WHERE FALSE"
+        " '' AS source_table, '' AS source_ids, 0::BIGINT AS last_snapshot WHERE FALSE"
     )
     return _stacked(parts) or nothing
 
@@ -164,7 +159,6 @@ def _split(template: str) -> list[str]:
 
 
 def _pending(cursors: str) -> str:
-    kinds = ", ".join(literal(kind) for kind in MAINTENANCE)
     names = " || ".join(
         f"{_quoted(name)} || ' AS {name}, '"
         for name in ("mv_catalog", "mv_name", "source_catalog", "source_table")
@@ -180,6 +174,9 @@ def _pending(cursors: str) -> str:
         f" WHEN len(waiting) = 0 THEN '0::BIGINT AS pending_changes, 0::BIGINT'"
         f" ELSE {feed} || ' AS pending_changes, ' || len(waiting) || '::BIGINT' END"
     )
+    written = tables_of(MAINTENANCE, inside=False)
+    dropped = tables_of(("tables_dropped",), inside=True)
+    ids = "string_split(source_ids, ' ')"
     nothing = (
         "SELECT '' AS mv_catalog, '' AS mv_name, '' AS source_catalog, '' AS source_table,"
         " 0::BIGINT AS pending_changes, 0::BIGINT AS pending_snapshots WHERE FALSE"
@@ -187,16 +184,15 @@ def _pending(cursors: str) -> str:
     return (
         f"WITH cursors AS (\n{cursors}\n),\n"
         f"history AS (SELECT * FROM query({variable('grebe_pending_history')})),\n"
-        f"tables AS (SELECT * FROM query({variable('grebe_pending_tables')})),\n"
         "seen AS (SELECT cursors.*,\n"
         "  (SELECT MAX(snapshot_id) FROM history WHERE catalog = source_catalog) AS head,\n"
         "  EXISTS (SELECT 1 FROM history WHERE catalog = source_catalog"
-        " AND snapshot_id = last_snapshot) AS alive,\n"
+        " AND snapshot_id = last_snapshot)\n"
+        "    AND NOT EXISTS (SELECT 1 FROM history WHERE catalog = source_catalog"
+        f" AND snapshot_id > last_snapshot AND list_has_any({dropped}, {ids})) AS alive,\n"
         "  COALESCE((SELECT list(snapshot_id ORDER BY snapshot_id) FROM history"
         " WHERE catalog = source_catalog AND snapshot_id > last_snapshot\n"
-        "    AND list_has_any(flatten(map_values(changes)), (SELECT list(id) FROM tables"
-        " WHERE catalog = source_catalog AND lower(table_name) = lower(source_table)))\n"
-        f"    AND NOT list_has_any(map_keys(changes), [{kinds}])), []) AS waiting\n"
+        f"    AND list_has_any({written}, {ids})), []) AS waiting\n"
         "  FROM cursors)\n"
         f"SELECT COALESCE(string_agg('SELECT ' || {names} || {counts}"
         " || ' AS pending_snapshots', ' UNION ALL ' ORDER BY mv_catalog, mv_name,"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from sqlglot import exp
 
-from grebe.compiler.lower.scope import RESERVED
+from grebe.compiler.lower.scope import RESERVED, dotted
 from grebe.compiler.parse import parse
 from grebe.compiler.program.columns import names_cte
 from grebe.errors import InternalError
@@ -48,7 +48,7 @@ def expanded(sql: str, queries: Mapping[str, str]) -> str:
     tree = parse(sql, "duckdb")
     by_name = {name.lower(): text for name, text in queries.items()}
     for table in list(base_tables(tree)):
-        text = by_name.get(".".join(_parts(table)).lower())
+        text = by_name.get(dotted(_parts(table)).lower())
         if text is not None:
             alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(table.name))
             inner = _renamed(parse(text, "duckdb"))

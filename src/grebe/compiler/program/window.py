@@ -79,10 +79,10 @@ class Window:
     def _history(self) -> str:
         return "\nUNION ALL\n".join(
             f"SELECT {literal(catalog)} AS catalog, snapshot_id, snapshot_time AS time,\n"
-            f"  commit_extra_info AS run, {_tables_of(_QUIET, inside=False)} AS touched,\n"
-            f"  {_tables_of(MAINTENANCE, inside=False)} AS written,\n"
-            f"  {_tables_of((*MAINTENANCE, _UNSURE), inside=False)} AS surely,\n"
-            f"  {_tables_of(_QUIET, inside=True)} AS kept,\n"
+            f"  commit_extra_info AS run, {tables_of(_QUIET, inside=False)} AS touched,\n"
+            f"  {tables_of(MAINTENANCE, inside=False)} AS written,\n"
+            f"  {tables_of((*MAINTENANCE, _UNSURE), inside=False)} AS surely,\n"
+            f"  {tables_of(_QUIET, inside=True)} AS kept,\n"
             f"  {names_in('changes')} AS reshaped,"
             f" list_contains(map_keys(changes), 'rewrite_delete') AS rewrites\n"
             f"FROM ducklake_snapshots({literal(catalog)})"
@@ -295,7 +295,7 @@ class Window:
         return [(f"{variable('grebe_cursor')}.own.engine <> version()", literal(message))]
 
 
-def _tables_of(kinds: Sequence[str], *, inside: bool) -> str:
+def tables_of(kinds: Sequence[str], *, inside: bool) -> str:
     """The ids that a snapshot lists under some kinds of changes, or under all others."""
     listed = ", ".join(literal(kind) for kind in kinds)
     test = f"e.key {'' if inside else 'NOT '}IN ({listed})"
