@@ -78,6 +78,14 @@ class Journal:
 
 
 @dataclass(frozen=True, slots=True)
+class Identity:
+    """Which project this is, among those that keep views in the same catalogs."""
+
+    id: str | None = None
+    """None: one that is made up and kept in the project's own folder."""
+
+
+@dataclass(frozen=True, slots=True)
 class Spark:
     """How a Spark session is made when the caller brings none."""
 
@@ -100,6 +108,7 @@ class Settings:
     storage: Storage = Storage()
     spark: Spark = Spark()
     registry: Journal = Journal()
+    project: Identity = Identity()
     relations: tuple[tuple[str, tuple[tuple[str, Link], ...]], ...] = ()
     """For a table, its links to other tables by name."""
     file: Path | None = None
@@ -194,6 +203,7 @@ def load(folder: str | Path = ".", environ: Mapping[str, str] | None = None) -> 
         defaults=_defaults(checked, catalogs, file),
         storage=Storage(**_section(checked, "storage")),  # type: ignore[arg-type]
         registry=Journal(**_section(checked, "registry")),  # type: ignore[arg-type]
+        project=Identity(**_section(checked, "project")),  # type: ignore[arg-type]
         relations=_relations(checked, file),
         spark=Spark(**_section(checked, "spark"), conf=_free(checked, "spark", "conf")),  # type: ignore[arg-type]
     )
@@ -231,6 +241,7 @@ _SECTIONS: Mapping[str, Mapping[str, _Key]] = {
     "defaults": {"catalog": _Key(), "schema": _Key()},
     "storage": {"format_version": _Key(int, (2, 3))},
     "registry": {"url": _Key()},
+    "project": {"id": _Key()},
     "spark": {
         "master": _Key(),
         "remote": _Key(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,16 +10,21 @@ from typing import Any
 
 import pytest
 
-from api.kept import NAME, STORAGE, Kept, kept
+from api.kept import NAME, STORAGE, TEXT, Kept, kept
 from formats.commit.lake import COLUMNS
 from grebe import Project
 from grebe.api import builder
 from grebe.api.changes import leased
+from grebe.api.dead_runs import settle
+from grebe.api.identity import project_id
+from grebe.api.recovery import _lost_views
 from grebe.api.written import Written
 from grebe.engine.engine import Engine
 from grebe.errors import ConflictError, DefinitionError, LeaseHeldError
-from grebe.model import Policy, Schema, State
-from grebe.registry.records import ViewRecord
+from grebe.formats.ducklake.opening import address_of
+from grebe.formats.ducklake.storage import DuckLakeStorage
+from grebe.model import Outcome, Policy, RunId, Schema, State, TableName
+from grebe.registry.records import RunRecord, ViewRecord
 
 
 @pytest.fixture(autouse=True)
@@ -70,6 +76,55 @@ def test_a_view_in_a_catalog_that_is_not_there_hides_no_other_and_can_be_dropped
         assert found[str(NAME)].error is None
         project.drop("gone.main.w")
         assert list(project.written()) == [str(NAME)]
+
+
+def test_F105_a_run_that_died_is_told_and_settled_by_whoever_comes_next(tmp_path: Path) -> None:
+    site = kept(tmp_path)
+    site.filled("landed")
+    with site.project() as project:
+        registry = project.registry
+        for run_id, owner in (("landed", "a"), ("lost", "b"), ("alive", "c")):
+            registry.begin(RunRecord(RunId(run_id), str(NAME), owner=owner))
+        assert registry.acquire(str(NAME), "c", 60) is not None
+
+        def shown() -> dict[str, object]:
+            heads, rows = project.history().rows()
+            return {row[heads.index("run")]: row[heads.index("outcome")] for row in rows}  # type: ignore[misc]
+
+        assert shown() == {"landed": "died", "lost": "died", "alive": "running"}
+        for _ in range(2):
+            settle(project, project.written())
+            assert shown() == {
+                "landed": Outcome.INCREMENTAL,
+                "lost": Outcome.FAILED,
+                "alive": "running",
+            }
+
+
+def test_views_of_another_project_are_listed_and_left_to_it(tmp_path: Path) -> None:
+    """Two projects, one catalog; a table that says nothing of its maker is taken for ours."""
+    site = kept(tmp_path, facts=False)
+    site.filled("r1")
+    other = TableName("duck", "main", "__grebe_w_1a2b3c4d")
+    storage = DuckLakeStorage(None, other, address_of(site.tables.place))
+    said = json.dumps([["team", "us"]])
+    named = {"grebe.view": "duck.main.w", "grebe.sql": TEXT, "grebe.properties": said}
+    storage.create(Schema("0", COLUMNS), {**named, "grebe.project": "theirs"})
+    with site.project() as project:
+        project.registry.drop_view(str(NAME))
+        views, others, problems = _lost_views(project)
+        assert (views, problems) == ((str(NAME),), ())
+        (line,) = others
+        assert "duck.main.w" in line
+        assert '[project] id = "theirs"' in line
+        assert [record.name for record in project.registry.views()] == [str(NAME)]
+        assert project_id(project.settings) == project_id(project.settings)
+    with (tmp_path / "grebe.toml").open("a") as file:
+        file.write('[project]\nid = "theirs"\n')
+    with site.project() as project:
+        assert _lost_views(project)[0] == ("duck.main.w",)
+        (record,) = [item for item in project.registry.views() if item.name == "duck.main.w"]
+        assert record.properties == (("team", "us"),)
 
 
 # --- two programs at once ------------------------------------------------------------------------

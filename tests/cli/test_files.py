@@ -10,12 +10,23 @@ import pytest
 
 from cli.conftest import Grebe
 from grebe.api import Project
+from grebe.api.recovery import Recovered
 from grebe.model import Outcome, State
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
+
+
+def test_recovering_with_a_problem_is_not_a_success(
+    tmp_path: Path, grebe: Grebe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = Recovered(problems=("lake.main.v: gone",))
+    monkeypatch.setattr(Project, "recover", lambda _: found)
+    assert grebe("recover").code == 1
+    monkeypatch.setattr(Project, "recover", lambda _: Recovered(others=("x",)))
+    assert grebe("recover").code == 0
 
 
 def test_F193_views_over_views_in_files_are_built_at_the_first_refresh(

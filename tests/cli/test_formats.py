@@ -16,9 +16,11 @@ from grebe.ducklake import load_extensions
 from grebe.errors import (
     DefinitionError,
     HistoryExpiredError,
+    NotIncrementalError,
     StepFailedError,
     UnknownTableError,
 )
+from grebe.formats.delta.statements import VACUUM_SETTINGS
 from grebe.formats.ducklake.connections import Address, session
 from grebe.model import Outcome, Policy, State, TableName
 
@@ -352,6 +354,45 @@ def test_one_history_is_kept_for_all_that_is_read_of_it(
         view.verify()
     lake.close()
     site.close()
+
+
+@pytest.mark.parametrize("kind", ["tables"])
+def test_F268_a_delta_source_is_expired_by_what_is_printed_and_no_further(site: Site) -> None:
+    site.sql(
+        "CREATE TABLE spark_catalog.{s}.d (k STRING, x INT) USING delta"
+        " TBLPROPERTIES (delta.enableChangeDataFeed = true)",
+        "INSERT INTO spark_catalog.{s}.d VALUES ('a', 1), ('b', 2)",
+    )
+    site.view("of_d", "SELECT k, SUM(x) AS total FROM d GROUP BY k", policy="strict")
+    view = site.project.view("of_d")
+    site.sql("UPDATE spark_catalog.{s}.d SET x = x + 1 WHERE k = 'a'")
+    (needed,) = [item for item in site.project.retention() if item.source.name == "d"]
+    assert needed.until is not None
+    assert needed.setting is not None
+    assert needed.setting in str(needed.text)
+    # Folders are listed in 10,000 tasks unless told.
+    few = {key: "4" for key in VACUUM_SETTINGS if not key.endswith("Check.enabled")}
+    old = {key: site.spark.conf.get(key) for key in few}
+    try:
+        for key, value in few.items():
+            site.spark.conf.set(key, value)
+        site.sql(needed.setting, str(needed.statement))
+        assert view.refresh().outcome is Outcome.INCREMENTAL
+        view.verify()
+        site.sql(
+            "UPDATE spark_catalog.{s}.d SET x = x + 1 WHERE k = 'a'",
+            "DELETE FROM spark_catalog.{s}.d WHERE k = 'b'",
+            "VACUUM spark_catalog.{s}.d RETAIN 0 HOURS",
+        )
+    finally:
+        site.spark.conf.unset(needed.setting.split()[1])
+        for key, value in old.items():
+            site.spark.conf.set(key, str(value))
+    with pytest.raises(NotIncrementalError) as caught:
+        view.refresh()
+    assert [reason.code for reason in caught.value.reasons] == ["history-expired"]
+    assert view.refresh(policy="incremental").reasons[0].code == "history-expired"
+    view.verify()
 
 
 ROWS = (

@@ -255,6 +255,9 @@ def test_F268_expiry_at_the_bound_keeps_views_incremental_and_beyond_it_is_told(
     shop.sql(
         f"CALL lake.system.expire_snapshots(table => '{{s}}.t', older_than => TIMESTAMP '{late}')"
     )
+    with pytest.raises(NotIncrementalError) as caught:
+        shop.project.view(name).refresh(policy="strict")
+    assert [reason.code for reason in caught.value.reasons] == ["history-expired"]
     result = shop.project.view(name).refresh()
     assert result.outcome is Outcome.FULL
     assert [reason.code for reason in result.reasons] == ["history-expired"]
@@ -340,6 +343,7 @@ def test_a_lost_registry_is_written_again_from_the_tables(
     with Project.open(tmp_path, spark=spark) as project:
         shop = Shop(project, tmp_path)
         name = shop.view("sums", SUMS, policy="incremental", lag="5 minutes")
+        project.alter(name, properties={"team": "us"})
         project.create_view(
             None,
             {
@@ -364,6 +368,7 @@ def test_a_lost_registry_is_written_again_from_the_tables(
         )
         assert status.last_refresh is not None
         assert project.written()[f"lake.{name}"].digest == digest
+        assert ("team", "us") in project.written()[f"lake.{name}"].properties
         assert {result.outcome for result in project.refresh()} == {Outcome.NO_OP}
         for item in project.views():
             item.verify()

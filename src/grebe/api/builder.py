@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from grebe.api.facts import Facts, SourceFacts, text_digest
+from grebe.api.identity import PROPERTY, project_id
 from grebe.api.written import Written
 from grebe.engine.graph import levels, with_parents
 from grebe.engine.public import ALTERED
@@ -310,6 +311,7 @@ def _properties(view: Written) -> tuple[tuple[str, str], ...]:
     """What the storage table keeps, so that a lost registry can be written again."""
     own = {"grebe.definition": view.text, "grebe.lag": view.lag, "grebe.schedule": view.schedule}
     own |= {"grebe.file": view.file, "comment": view.statement.comment}
+    own |= {PROPERTY: project_id(view.settings), "grebe.properties": json.dumps(view.properties)}
     kept = {key: value for key, value in own.items() if value}
     return tuple(sorted({**dict(view.properties), **kept}.items()))
 

@@ -319,6 +319,7 @@ def _keep_in_storage(project: Project, view: Written, record: ViewRecord) -> Non
         "grebe.policy": record.policy,
         "grebe.lag": record.lag or "",
         "grebe.schedule": record.schedule or "",
+        "grebe.properties": json.dumps(record.properties),
         **dict(record.properties),
     }
     project.tables.keep(view.facts.storage, lambda: project.spark, kept)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from grebe.api import changes, reading
 from grebe.api.dag import Dag
+from grebe.api.dead_runs import settle, told
 from grebe.api.explained import Explained, Readiness, readiness
 from grebe.api.lookup import Lookup
 from grebe.api.planning import Plans, planned, standing_still
@@ -141,9 +142,10 @@ class Project:
 
     def _records(self) -> list[ViewRecord]:
         """What the registry knows; a project that never ran has none, and looking makes none."""
-        return self.registry.views() if self._has_registry() else []
+        return self.registry.views() if self.has_registry() else []
 
-    def _has_registry(self) -> bool:
+    def has_registry(self) -> bool:
+        """False for a project that never ran: looking at it makes no registry."""
         url = self.settings.registry_url
         return not url.startswith("sqlite:///") or Path(url.removeprefix("sqlite:///")).exists()
 
@@ -293,7 +295,7 @@ class Project:
         )
 
     def _latest(self, *, landed: bool = False) -> dict[str, RunRecord]:
-        return self.registry.latest(landed=landed) if self._has_registry() else {}
+        return self.registry.latest(landed=landed) if self.has_registry() else {}
 
     def _status(
         self, view: Written, stand: Standing, last: RunRecord | None, refreshed: datetime | None
@@ -317,16 +319,17 @@ class Project:
 
     def history(self, selection: Selection = None, *, limit: int | None = 50) -> Runs:
         """Runs of the chosen views, newest first."""
-        if not self._has_registry():
+        if not self.has_registry():
             return Runs()
+        return told(self._runs(selection, limit), self.registry)
+
+    def _runs(self, selection: Selection, limit: int | None) -> list[RunRecord]:
         if not selection:
-            return Runs(self.registry.runs(limit=limit))
-        views = self.written()
-        chosen = self._selected(views, selection)
+            return self.registry.runs(limit=limit)
+        chosen = self._selected(self.written(), selection)
         if len(chosen) == 1:
-            return Runs(self.registry.runs(next(iter(chosen)), limit))
-        runs = [run for run in self.registry.runs(limit=None) if run.view in chosen]
-        return Runs(runs[:limit])
+            return self.registry.runs(next(iter(chosen)), limit)
+        return [run for run in self.registry.runs(limit=None) if run.view in chosen][:limit]
 
     def dag(self, selection: Selection = None) -> Dag:
         """The graph of the chosen views; needs no Spark.
@@ -422,6 +425,7 @@ class Project:
         chosen = Policy.FULL if full else changes.policy_given(policy)
         parents = {name: view.parents_among(views) for name, view in views.items()}
         levels(parents)
+        settle(self, views)
         if not names:
             return Results()
         if chosen is not Policy.FULL:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from grebe.api.identity import PROPERTY, project_id
 from grebe.api.shown import Shown
 from grebe.config import Catalog
 from grebe.errors import GrebeError
@@ -28,6 +30,8 @@ class Recovered(Shown):
     leftovers: tuple[str, ...] = ()
     """What unfinished runs had left behind, removed or finished."""
     problems: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    """Views of other projects in the same catalogs: left to them."""
 
     def rows(self) -> tuple[Sequence[str], list[Sequence[object]]]:
         """One line per thing."""
@@ -43,6 +47,7 @@ class Recovered(Shown):
             "views": list(self.views),
             "leftovers": list(self.leftovers),
             "problems": list(self.problems),
+            "others": list(self.others),
         }
 
 
@@ -53,7 +58,7 @@ def recover(project: Project) -> Recovered:
     """
     from grebe.engine.recover import UNREADABLE
 
-    views, problems = _lost_views(project)
+    views, others, problems = _lost_views(project)
     _, failed = project.builder.added(project.written(), project.written())
     found = project.engine.recover()
     unreadable = [item for item in found if item.kind == UNREADABLE]
@@ -69,11 +74,19 @@ def recover(project: Project) -> Recovered:
             *(f"{name}: {error}" for name, error in failed.items()),
             *(f"{item.name}: {item.detail}" for item in unreadable),
         ),
+        others=others,
     )
 
 
-def _lost_views(project: Project) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Views that have a storage table but no record: written again from its properties."""
+def _lost_views(
+    project: Project,
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """Views that have a storage table but no record: written again from its properties.
+
+    Of other projects' views only the names are told, and what could not be read.
+    """
+    own = project_id(project.settings)
+    others: set[str] = set()
     known = {record.name for record in project.registry.views()}
     problems: list[str] = []
     newest: dict[str, tuple[datetime, Mapping[str, str]]] = {}
@@ -86,12 +99,17 @@ def _lost_views(project: Project) -> tuple[tuple[str, ...], tuple[str, ...]]:
                 problems.append(f"{table}: {error}")
                 continue
             name = properties.get("grebe.view")
+            maker = properties.get(PROPERTY, own)
+            if maker != own:
+                hint = f'[project] id = "{maker}" in grebe.toml takes them over'
+                others.add(f"{name} of another project; {hint}")
+                continue
             moment = head.committed_at or datetime.min.replace(tzinfo=UTC)
             if name and name not in known and moment >= newest.get(name, (moment, {}))[0]:
                 newest[name] = (moment, properties)
     for name, (_, found) in sorted(newest.items()):
         project.registry.change_view(_record(name, found), None)
-    return tuple(sorted(newest)), tuple(problems)
+    return tuple(sorted(newest)), tuple(sorted(others)), tuple(problems)
 
 
 def _record(name: str, properties: Mapping[str, str]) -> ViewRecord:
@@ -101,8 +119,17 @@ def _record(name: str, properties: Mapping[str, str]) -> ViewRecord:
         policy=properties.get("grebe.policy", "auto"),
         lag=properties.get("grebe.lag") or None,
         schedule=properties.get("grebe.schedule") or None,
+        properties=_kept(properties.get("grebe.properties", "[]")),
         fingerprint=properties.get("grebe.fingerprint"),
     )
+
+
+def _kept(text: str) -> tuple[tuple[str, str], ...]:
+    """What people said of the view beside its text; nothing where that cannot be read."""
+    try:
+        return tuple((str(key), str(value)) for key, value in json.loads(text))
+    except (ValueError, TypeError):
+        return ()
 
 
 def _storages(project: Project, catalog: Catalog, problems: list[str]) -> Sequence[TableName]:

@@ -28,6 +28,18 @@ class Needed:
     """The views that stand at that version."""
     statement: str | None
     """What to run to expire everything older; None when there is nothing to expire."""
+    setting: str | None = None
+    """A SET to run before it, without which it is refused."""
+    until: datetime | None = None
+    """Until when the statement may be run: later it would take what is needed. None: for ever."""
+
+    @property
+    def text(self) -> str:
+        """What to run, and until when, in one line."""
+        if self.statement is None:
+            return "nothing to expire"
+        text = "; ".join(part for part in (self.setting, self.statement) if part)
+        return f"{text}  -- until {self.until:%Y-%m-%d %H:%M %Z}" if self.until else text
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -38,6 +50,8 @@ class Needed:
             "current": self.current,
             "needed_by": list(self.views),
             "statement": self.statement,
+            "setting": self.setting,
+            "until": self.until.isoformat() if self.until else None,
         }
 
 
@@ -54,7 +68,7 @@ class Retention(list[Needed], Shown):
                 item.committed_at.strftime("%Y-%m-%d %H:%M:%S") if item.committed_at else "",
                 item.current or "gone",
                 ", ".join(item.views),
-                item.statement or "nothing to expire",
+                item.text,
             )
             for item in self
         ]
@@ -131,8 +145,19 @@ def retention(views: Mapping[str, Written], look: Look) -> Retention:
             sorted(key for key, point in points.items() if point.version == oldest.version)
         )
         bound = _bound(source, by_source, look)
-        statement = look.tables.expiry(source, bound) if bound != NEVER else None
-        found.append(Needed(source, oldest.version, oldest.committed_at, current, names, statement))
+        way = look.tables.expiry(source, bound) if bound != NEVER else None
+        found.append(
+            Needed(
+                source,
+                oldest.version,
+                oldest.committed_at,
+                current,
+                names,
+                way.statement if way else None,
+                way.setting if way else None,
+                way.until if way else None,
+            )
+        )
     return found
 
 

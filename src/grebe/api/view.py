@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from grebe.api.shown import Shown
 from grebe.api.standing import Standing
 from grebe.errors import GrebeError
-from grebe.model import Outcome, Policy, State, TableName
+from grebe.model import Outcome, Policy, Reason, State, TableName
 from grebe.registry.records import RunRecord
 
 if TYPE_CHECKING:
@@ -252,6 +252,9 @@ class Statuses(list[Status], Shown):
     __repr__ = Shown.__str__
 
 
+DIED = Reason("died", "the run holds no lease any more; the next refresh tells what became of it")
+
+
 class Runs(list[RunRecord], Shown):
     """Runs, newest first, as one table."""
 
@@ -262,7 +265,7 @@ class Runs(list[RunRecord], Shown):
             (
                 run.begun_at.strftime("%Y-%m-%d %H:%M:%S") if run.begun_at else "",
                 run.view,
-                run.outcome or "running",
+                run.outcome or ("died" if DIED in run.reasons else "running"),
                 ", ".join(reason.code for reason in run.reasons),
                 run.counts.rows_in,
                 run.counts.rows_out,

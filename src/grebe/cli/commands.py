@@ -216,11 +216,12 @@ def retention(context: typer.Context, output: Output = Format.TEXT) -> None:
 
 
 @app.command()
-def recover(context: typer.Context, output: Output = Format.TEXT) -> None:
+def recover(context: typer.Context, output: Output = Format.TEXT) -> int:
     """Settle what died, and write a lost registry again from the views' own tables."""
     with context.obj.project() as project:
         found = project.recover()
         show(found.to_dict(), str(found), output)
+        return 1 if found.problems else 0
 
 
 @app.command()

@@ -6,7 +6,7 @@ table is removed only when nobody holds the view's lease and it is older than an
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
@@ -62,7 +62,7 @@ def recover(
     live = {holder.owner for name in views if registry and (holder := registry.holder(name))}
     found += _staged(views.values(), tables, spark, before, live)
     if registry is not None:
-        found += _journal(views, tables, spark, registry)
+        found += settled(registry, lambda name: _position(views.get(name), tables, spark))
     return found
 
 
@@ -124,22 +124,19 @@ def _is_of(staged: TableName, live: Collection[str]) -> bool:
     return any(staged.name.startswith(f"{STAGED}{run_of(owner)}_") for owner in live)
 
 
-def _journal(
-    views: Mapping[str, View], tables: Tables, spark: SparkSession, registry: Registry
-) -> list[Repair]:
-    """Runs that began and did not end: the storage table knows whether they landed."""
+def _position(view: View | None, tables: Tables, spark: SparkSession) -> Position | None:
+    return tables.position(view.storage_name, lambda: spark) if view else None
+
+
+def settled(registry: Registry, position: Callable[[str], Position | None]) -> list[Repair]:
+    """The ends of dead runs, written down: the storage table knows whether they landed."""
     found: list[Repair] = []
-    for run in registry.unfinished():
-        holder = registry.holder(run.view)
-        if holder is not None and holder.owner == run.owner:
-            continue
-        view = views.get(run.view)
+    for run in registry.dead(registry.unfinished()):
         try:
-            position = tables.position(view.storage_name, lambda: spark) if view else None
+            ended = _ended(run, position(run.view))
         except GrebeError as error:
             found.append(Repair(UNREADABLE, run.view, f"run {run.run_id}: {error}"))
             continue
-        ended = _ended(run, position)
         registry.finish(ended)
         reach("recover.repaired")
         found.append(Repair("run", run.view, f"run {run.run_id}: {ended.outcome}"))

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from grebe.config import Catalog, Settings, TableFormat
-from grebe.formats.base import Opener, Place, Select, Session, Source, Storage
+from grebe.formats.base import Expiry, Opener, Place, Select, Session, Source, Storage
 from grebe.model import Partition, Position, TableName, Version
 
 if TYPE_CHECKING:
@@ -105,8 +105,8 @@ class Tables:
         """The newest version that was committed by then; None: there is none, or none is left."""
         return self._opener(name).version_at(name, when, spark)
 
-    def expiry(self, name: TableName, before: datetime) -> str | None:
-        """The statement for a person that removes older versions of a table."""
+    def expiry(self, name: TableName, before: datetime) -> Expiry | None:
+        """How a person removes older versions of a table."""
         return self._opener(name).expiry(name, before)
 
     def expire(self, name: TableName, spark: Session, before: datetime | None) -> None:

@@ -105,6 +105,17 @@ class VersionStats:
 
 
 @dataclass(frozen=True, slots=True)
+class Expiry:
+    """What a person runs to remove old versions of a table."""
+
+    statement: str
+    setting: str | None = None
+    """A SET to run before it, without which it is refused."""
+    until: datetime | None = None
+    """When it no longer means the same: it counts back from the time it runs at. None: never."""
+
+
+@dataclass(frozen=True, slots=True)
 class WindowStats:
     """What metadata says of a window, before any row is read."""
 
@@ -375,8 +386,8 @@ class Opener(Protocol):
     def version_at(self, name: TableName, when: datetime, spark: Session) -> Version | None:
         """The newest version that was committed by then; None: there is none, or none is left."""
 
-    def expiry(self, name: TableName, before: datetime) -> str | None:
-        """The statement for a person that removes older versions of a table; None: there is none."""
+    def expiry(self, name: TableName, before: datetime) -> Expiry | None:
+        """How a person removes older versions of a table; None: there is no way."""
 
     def expire(self, name: TableName, spark: Session, before: datetime | None) -> None:
         """Remove versions of a storage table from before a moment; None: all but the newest."""

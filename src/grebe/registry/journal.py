@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from types import TracebackType
 
 from grebe.compiler.cost import Past
@@ -95,6 +96,16 @@ class Registry:
         """Runs without an end: they run now, or died."""
         with self.database.reading() as connection:
             return runs.listed(connection, None, None, unfinished=True)
+
+    def dead(self, runs: Iterable[RunRecord]) -> list[RunRecord]:
+        """Those of the runs that did not end, and hold no lease any more: nobody will end them."""
+        found: list[RunRecord] = []
+        for run in runs:
+            if run.outcome is None:
+                holder = self.holder(run.view)
+                if holder is None or holder.owner != run.owner:
+                    found.append(run)
+        return found
 
     def latest(self, *, landed: bool = False) -> dict[str, RunRecord]:
         """The newest finished run of every view; or the newest that did not fail."""

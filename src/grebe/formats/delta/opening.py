@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from grebe.errors import HistoryExpiredError, SourceError, UnknownTableError
-from grebe.formats.base import STAGED, Place, Select, Session, Source, Storage
+from grebe.formats.base import STAGED, Expiry, Place, Select, Session, Source, Storage
 from grebe.formats.delta.log import Log
 from grebe.formats.delta.position import is_filled, read_position
 from grebe.formats.delta.source import DeltaSource
-from grebe.formats.delta.statements import VACUUM_SETTINGS, partition_items, vacuum
+from grebe.formats.delta.statements import VACUUM_SETTINGS, expiry, partition_items, vacuum
 from grebe.formats.delta.storage import DeltaStorage
 from grebe.formats.files import DriverFiles, Files, SparkFiles, local_path
 from grebe.formats.folders import (
@@ -160,9 +160,9 @@ class DeltaTables:
                 return Version(str(version)) if is_filled(log, version) else None
         return None
 
-    def expiry(self, name: TableName, before: datetime) -> str | None:
+    def expiry(self, name: TableName, before: datetime) -> Expiry | None:
         """VACUUM: its files go, its log is kept for longer."""
-        return vacuum(self.relation(name), before)
+        return expiry(self.relation(name), before, datetime.now(UTC))
 
     def expire(self, name: TableName, spark: Session, before: datetime | None) -> None:
         """Remove the files of old versions."""

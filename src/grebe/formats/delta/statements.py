@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from grebe.formats.base import ACTION, Append, Merge, Overwrite, Write
+from grebe.formats.base import ACTION, Append, Expiry, Merge, Overwrite, Write
 from grebe.formats.delta.partitions import loud
 from grebe.formats.merge_text import condition, listed, taken, update
 from grebe.formats.refusals import unknown_partition
@@ -19,8 +19,13 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 MUST_EXIST = "grebe: a row to update is not stored"
+WEEK = 168
+"""Below so many hours Delta refuses, unless a setting says that no writer is older than that."""
+TIME_TO_RUN = 24
+"""Hours that a person has to run a statement that was printed."""
+_CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
 VACUUM_SETTINGS = {
-    "spark.databricks.delta.retentionDurationCheck.enabled": "false",
+    _CHECK: "false",
     # Folders are listed in this many tasks, 10,000 unless told, and joined in this many.
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "8",
     "spark.sql.shuffle.partitions": "8",
@@ -52,13 +57,27 @@ def create_table(
 
 
 def vacuum(table: str, before: datetime | None) -> str:
-    """The statement that removes the files of versions before a moment; None: of all but the newest.
+    """The statement that removes the files of versions before a moment; None: of all but the newest."""
+    return _vacuum(table, 0 if before is None else _hours(before, datetime.now(UTC), 1))
 
-    Delta counts hours back from when the statement runs, so one more keeps the moment itself.
-    """
-    past = timedelta(0) if before is None else datetime.now(UTC) - before
-    hours = 0 if before is None else math.ceil(past / timedelta(hours=1)) + 1
+
+def expiry(table: str, before: datetime, now: datetime) -> Expiry:
+    """What a person runs to remove the files of versions before a moment, and until when."""
+    hours = _hours(before, now, TIME_TO_RUN)
+    return Expiry(
+        _vacuum(table, hours),
+        f"SET {_CHECK} = false" if hours < WEEK else None,
+        before + timedelta(hours=hours),
+    )
+
+
+def _vacuum(table: str, hours: int) -> str:
     return f"VACUUM {table} RETAIN {hours} HOURS"
+
+
+def _hours(before: datetime, now: datetime, more: int) -> int:
+    """Delta counts hours back from when the statement runs: some more keep the moment itself."""
+    return math.ceil((now - before) / timedelta(hours=1)) + more
 
 
 @dataclass(frozen=True, slots=True)

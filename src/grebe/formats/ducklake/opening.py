@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from grebe.compiler.program.text import ident, literal
 from grebe.errors import ConfigError, SourceError, UnknownTableError
-from grebe.formats.base import STAGED, Place, Select, Session, Source, Storage
+from grebe.formats.base import STAGED, Expiry, Place, Select, Session, Source, Storage
 from grebe.formats.ducklake import connections
 from grebe.formats.ducklake.catalog import Catalog, refuse_plain
 from grebe.formats.ducklake.connections import Address
@@ -156,11 +156,11 @@ class DuckLakeTables:
         with connections.session(address_of(self.place)) as lake, lake.transaction():
             return version_at(lake, name, when)
 
-    def expiry(self, name: TableName, before: datetime) -> str | None:
+    def expiry(self, name: TableName, before: datetime) -> Expiry | None:
         """DuckLake's procedure, for all tables of the catalog."""
         own = literal(self.place.catalog)
         stamp = before.isoformat(sep=" ")
-        return f"CALL ducklake_expire_snapshots({own}, older_than => TIMESTAMPTZ '{stamp}')"
+        return Expiry(f"CALL ducklake_expire_snapshots({own}, older_than => TIMESTAMPTZ '{stamp}')")
 
     def expire(self, name: TableName, spark: Session, before: datetime | None) -> None:
         """Expire snapshots that changed nothing but views: those of other tables are not ours."""

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from grebe.errors import UnknownTableError
-from grebe.formats.base import STAGED, Place, Select, Session, Source, Storage
+from grebe.formats.base import STAGED, Expiry, Place, Select, Session, Source, Storage
 from grebe.formats.files import torn
 from grebe.formats.iceberg.catalog import Locator, locator_of
 from grebe.formats.iceberg.files import DriverFiles, Files, SparkFiles, local_path
@@ -154,9 +154,9 @@ class IcebergTables:
             snapshot = history.snapshots.get(snapshot.parent or 0)
         return Version(str(snapshot.id)) if snapshot else None
 
-    def expiry(self, name: TableName, before: datetime) -> str | None:
+    def expiry(self, name: TableName, before: datetime) -> Expiry | None:
         """Iceberg's procedure, which never takes the newest snapshot."""
-        return expire(self._known(name), before)
+        return Expiry(expire(self._known(name), before))
 
     def expire(self, name: TableName, spark: Session, before: datetime | None) -> None:
         """Expire snapshots; their files go at once."""

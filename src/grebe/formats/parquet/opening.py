@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from grebe.errors import ConfigError
-from grebe.formats.base import Place, Select, Session, Source, Storage
+from grebe.formats.base import Expiry, Place, Select, Session, Source, Storage
 from grebe.formats.files import local_path
 from grebe.formats.folders import folder_of
 from grebe.formats.identity import quoted
@@ -95,7 +95,7 @@ class ParquetTables:
         """None: folders have no commits."""
         return None
 
-    def expiry(self, name: TableName, before: datetime) -> str | None:
+    def expiry(self, name: TableName, before: datetime) -> Expiry | None:
         """None: folders keep no old versions."""
         return None
 
