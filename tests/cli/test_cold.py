@@ -1,6 +1,7 @@
 """What needs no Spark starts none, and is quick: fresh processes on a machine without any Java.
 
-Time is counted in seconds of the processor, so that a busy machine does not change the answer.
+Time is counted twice: in seconds of the processor, which a busy machine does not change, and on the
+wall, where the best of a few counts, as long as others leave the machine a core.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import os
 import resource
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,12 +42,26 @@ def cold(folder: Path, *arguments: str) -> tuple[subprocess.CompletedProcess[str
     return done, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
+def quick(folder: Path, limit: float, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A command that takes less than so many seconds, by the processor and by the wall."""
+    walls, processors = [], []
+    for _ in range(5):
+        began = time.perf_counter()
+        done, seconds = cold(folder, *arguments)
+        walls.append(time.perf_counter() - began)
+        processors.append(seconds)
+        assert done.returncode == 0, done.stderr
+        if walls[-1] < limit and seconds < limit:
+            return done
+    assert min(processors) < limit, (arguments, processors)
+    is_busy = os.getloadavg()[0] > (os.cpu_count() or 1) + 1
+    assert min(walls) < limit or is_busy, (arguments, walls, os.getloadavg())
+    return done
+
+
 def test_help_is_quick(tmp_path: Path) -> None:
     cold(tmp_path, "--help")
-    done, seconds = cold(tmp_path, "--help")
-    assert done.returncode == 0
-    assert "refresh" in done.stdout
-    assert seconds < 0.5
+    assert "refresh" in quick(tmp_path, 0.5, "--help").stdout
 
 
 def test_a_new_project_is_looked_at_without_java(tmp_path: Path) -> None:
@@ -75,10 +91,7 @@ def test_ten_views_are_seen_to_be_fresh_without_java(spark: SparkSession, tmp_pa
         (["history"], "first-refresh"),
         (["retention"], "expire_snapshots"),
     ):
-        done, seconds = cold(tmp_path, *arguments)
-        assert done.returncode == 0, done.stderr
-        assert sign in done.stdout
-        assert seconds < 2.0, (arguments, seconds)
+        assert sign in quick(tmp_path, 2.0, *arguments).stdout
     with Project.open(tmp_path, spark=spark) as project:
         project.sql("INSERT INTO lake.s.t VALUES (3, 30)").collect()
     done, _ = cold(tmp_path, "refresh")

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,6 +47,27 @@ def prepared(folder: Path, spark: SparkSession | None, url: str | None) -> None:
         assert not project.refresh().failed
 
 
+VIEWS = ["lake.main.a", "lake.main.b", "lake.main.c"]
+
+
+def runs_that_wrote(project: Project) -> Counter[str]:
+    """By view, how many runs say that they changed rows of it."""
+    return Counter(run.view for run in project.registry.runs(limit=None) if run.counts.rows_out)
+
+
+def commits_of(project: Project) -> dict[str, int]:
+    """By view, how many runs its own table holds: those that changed rows or the frontier."""
+    found = {}
+    for name, view in project.written().items():
+        assert view.facts is not None
+        assert view.facts.storage is not None
+        found[name] = project.sql(
+            "SELECT DISTINCT summary['grebe.run'] AS run"
+            f" FROM {view.facts.storage.quoted()}.snapshots WHERE summary['grebe.run'] IS NOT NULL"
+        ).count()
+    return found
+
+
 @pytest.mark.spark
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_of_two_threads_one_works_and_one_is_told(
@@ -63,13 +85,18 @@ def test_of_two_threads_one_works_and_one_is_told(
 
     with Project.open(tmp_path, spark=spark) as project:
         project.sql("INSERT INTO lake.main.t VALUES (3, 'a', 5), (4, 'c', 7)").collect()
+        before, commits = runs_that_wrote(project), commits_of(project)
         threads = [threading.Thread(target=refresh) for _ in range(2)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
         work = [item for results in found for item in results if item.rows_out]
-        assert sorted(item.view.name for item in work) == ["a", "b", "c"]
+        assert sorted(str(item.view) for item in work) == VIEWS
+        assert runs_that_wrote(project) - before == Counter(VIEWS)
+        assert {
+            name: n - commits[name] for name, n in commits_of(project).items()
+        } == dict.fromkeys(VIEWS, 1)
         for results in found:
             for item in results.failed:
                 codes = {reason.code for reason in item.reasons}
@@ -91,17 +118,25 @@ def test_two_processes_at_once(
     for seed in long_run.seeds():
         with Project.open(tmp_path) as project:
             project.sql(f"INSERT INTO lake.main.t VALUES ({10 + seed}, 'k{seed % 3}', 9)").collect()
+            before, commits = runs_that_wrote(project), commits_of(project)
         both = [
             subprocess.Popen([*command, "refresh", "-o", "json"], stdout=subprocess.PIPE, text=True)
             for _ in range(2)
         ]
         answers = [json.loads(process.communicate()[0]) for process in both]
         wrote = [item["view"] for answer in answers for item in answer if item["rows_out"]]
-        assert sorted(wrote) == sorted(set(wrote)), answers
-        for answer in answers:
-            for item in answer:
+        assert sorted(wrote) == VIEWS, answers
+        for process, answer in zip(both, answers, strict=True):
+            failed = [item for item in answer if item["outcome"] == "failed"]
+            assert process.returncode == (1 if failed else 0)
+            for item in failed:
                 codes = {reason["code"] for reason in item["reasons"]}
-                assert item["outcome"] != "failed" or codes <= {"lease-held", "upstream-failed"}
+                assert codes <= {"lease-held", "upstream-failed"}, item
+        with Project.open(tmp_path) as project:  # by the journal, and by the tables themselves
+            assert runs_that_wrote(project) - before == Counter(VIEWS)
+            assert {
+                name: n - commits[name] for name, n in commits_of(project).items()
+            } == dict.fromkeys(VIEWS, 1)
         done = subprocess.run([*command, "verify"], check=False, capture_output=True, text=True)
         assert done.returncode == 0, done
         long_run.add(pairs=1)
