@@ -60,41 +60,43 @@ def unknown(
     )
 
 
+_ROOM: Final = "make room on the disk"
+_RIGHTS: Final = "change the permissions"
 _DISK: Final = {
-    "No space left on device": "the disk is full",
-    "Disk quota exceeded": "the disk's quota is used up",
-    "File too large": "the disk takes no file of that size",
-    "disk is full": "the disk is full",
-    "Permission denied": "a folder or file may not be written to",
-    "Read-only file system": "the disk is read-only",
+    "No space left on device": ("the disk is full", _ROOM),
+    "disk is full": ("the disk is full", _ROOM),
+    "Disk quota exceeded": ("the disk's quota is used up", _ROOM),
+    "File too large": ("the disk takes no file of that size", _ROOM),
+    "Permission denied": ("a file or folder may not be used", _RIGHTS),
+    "Read-only file system": ("the disk is read-only", "make the disk writable"),
 }
-"""What the disk says when it takes no more, in any engine's words, and in ours."""
+"""What a disk says that takes no more, in any engine's words: what it means, and what to do."""
 
 
-def disk_trouble(error: BaseException | None) -> str | None:
-    """What is wrong with the disk, when that is what an error is about; its stack is looked at too."""
+def disk_trouble(error: BaseException | None) -> tuple[str, str] | None:
+    """What is wrong with the disk and what to do, when that is what an error is about.
+
+    Its whole text is looked at: Spark names the cause far below its first line.
+    """
     while error is not None:
         text = str(error)
-        for sign, means in _DISK.items():
-            if sign in text:
-                return means
+        found = next((known for sign, known in _DISK.items() if sign in text), None)
+        if found is not None:
+            return found
         error = error.__cause__
     return None
 
 
 def disk_hint(error: BaseException | None) -> str | None:
-    """What to do about it."""
+    """What to do about the disk, when that is what an error is about."""
     trouble = disk_trouble(error)
-    if trouble is None:
-        return None
-    what = "change its permissions" if "may not" in trouble else "make room on the disk"
-    return f"{what}, then run the command again: nothing of this run is visible"
+    return f"{trouble[1]}, then run the command again" if trouble else None
 
 
 def cause_of(error: Exception | None) -> str:
     """What an error says, after what it comes from where that is the disk."""
     trouble = disk_trouble(error)
-    return f"{trouble}: {first_line(error)}" if trouble else first_line(error)
+    return f"{trouble[0]}: {first_line(error)}" if trouble else first_line(error)
 
 
 def first_line(error: Exception | None) -> str:
