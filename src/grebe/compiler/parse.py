@@ -31,6 +31,7 @@ def parse(text: str, dialect: str, file: str | None = None) -> exp.Query:
         raise UnsupportedSQLError(
             "several_statements",
             "a definition is one query, not several statements",
+            hint="put each view into a file of its own",
             where=place_of(statements[1], text, file),
         )
     return _query(statements[0], text, file)
