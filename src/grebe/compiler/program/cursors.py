@@ -16,9 +16,6 @@ from grebe.compiler.lower.scope import dotted
 from grebe.compiler.program.sources import Source
 from grebe.compiler.program.text import assign, ident, literal, require_none, variable
 
-RESHAPING = ("tables_altered", "tables_dropped", "tables_created")
-"""The kinds of changes after which a name may mean another table, or other columns."""
-
 COLUMNS = (
     ("mv_name", "VARCHAR"),
     ("source_catalog", "VARCHAR"),
@@ -156,33 +153,48 @@ class Cursors:
             f"SELECT {number} AS source, definition, {_fields(names)} AS point,"
             f" {_fields(own)} AS own\nFROM {self.table} WHERE {self.mine}"
         )
-        torn = (
-            f'[setup] the cursor rows of materialized view "{self.view}" are not of one set-up:'
-            " drop the view and create it again"
+        fields = [f"{literal(s.field)}: found[{s.number}].point" for s in self.sources]
+        struct = ", ".join([*fields, "'own': found[1].own"])
+        cases = "\n  ".join(f"WHEN {test} THEN error({text})" for test, text in self._wrong())
+        return assign(
+            "grebe_cursor",
+            f"SELECT CASE {cases}\n  ELSE {{{struct}}} END\n"
+            f"FROM (SELECT COALESCE(list(c ORDER BY source), []) AS found FROM (\n{rows}\n) AS c"
+            " WHERE source > 0)",
         )
-        whole = (
-            "'own': CASE WHEN COUNT(DISTINCT (own.snapshot, own.run)) FILTER (source > 0) > 1"
-            f" THEN error({literal(torn)}) ELSE ANY_VALUE(own) FILTER (source > 0) END"
-        )
-        fields = [f"{literal(s.field)}: {self._read(s)}" for s in self.sources]
-        struct = ",\n  ".join([*fields, whole])
-        return assign("grebe_cursor", f"SELECT {{\n  {struct}\n}} FROM (\n{rows}\n) AS c")
 
-    def _read(self, source: Source) -> str:
-        subject = f'materialized view "{self.view}" and source "{source.key}"'
-        missing = f"no cursor row for {subject}: run create_mv and initialize_cursors first"
-        double = f"more than one cursor row for {subject}"
+    def _wrong(self) -> list[tuple[str, str]]:
+        """What may be wrong with the rows that were found, ordered by source."""
+        numbers = "list_transform(found, lambda c: c.source)"
+        cases = []
+        for source in self.sources:
+            subject = f'materialized view "{self.view}" and source "{source.key}"'
+            missing = f"no cursor row for {subject}: run create_mv and initialize_cursors first"
+            double = f"more than one cursor row for {subject}"
+            count = f"len(list_filter(found, lambda c: c.source = {source.number}))"
+            here = [(f"{count} = 0", literal(missing)), (f"{count} > 1", literal(double))]
+            cases.append(here)
         changed = (
             f'[definition-changed] materialized view "{self.view}" was created from another'
             " definition: drop it and create it again"
         )
-        mine = f"FILTER (source = {source.number})"
-        return (
-            f"CASE COUNT(*) {mine} WHEN 0 THEN error({literal(missing)}) WHEN 1 THEN\n"
-            f"  CASE WHEN MIN(definition) {mine} = {literal(self.definition)}"
-            f" THEN ANY_VALUE(point) {mine} ELSE error({literal(changed)}) END\n"
-            f"  ELSE error({literal(double)}) END"
+        torn = (
+            f'[setup] the cursor rows of materialized view "{self.view}" are not of one set-up:'
+            " drop the view and create it again"
         )
+        wanted = f"[{', '.join(str(s.number) for s in self.sources)}]"
+        # Which source it is, is only asked when something is wrong.
+        missed = "\n".join(f"WHEN {test} THEN {text}" for here in cases for test, text in here)
+        one = "list_unique(list_transform(found, lambda c: {}))"
+        return [
+            (f"{numbers} <> {wanted}", f"CASE {missed} END"),
+            (
+                f"list_transform(found, lambda c: c.definition)"
+                f" <> [{', '.join([literal(self.definition)] * len(self.sources))}]",
+                literal(changed),
+            ),
+            (f"{one.format('concat(c.own.snapshot, c.own.run)')} > 1", literal(torn)),
+        ]
 
     def initialize(self) -> list[str]:
         """Two statements per source; before them a check, after them what was left is forgotten.
@@ -214,8 +226,8 @@ class Cursors:
         )
         again = (
             f"(SELECT COUNT(*) FROM ducklake_snapshots({literal(self.catalog)})"
-            f" WHERE snapshot_id > mv_snapshot AND list_contains({names_in('changes')},"
-            f" {literal(self.made)})) > CASE WHEN run = '' THEN 1 ELSE 0 END"
+            f" WHERE snapshot_id > mv_snapshot AND contains({CREATED}, {literal(self.made)}))"
+            " > CASE WHEN run = '' THEN 1 ELSE 0 END"
         )
         other = (
             f"mv_identity <> '' AND mv_identity <> {variable('grebe_made')}.identity"
@@ -231,7 +243,7 @@ class Cursors:
     @property
     def made(self) -> str:
         """The view's table as snapshots name a table that was made, in a common spelling."""
-        return plain_name(self.schema, self.mv)
+        return created(self.schema, self.mv)
 
     def _initialize(self, source: Source) -> list[str]:
         made = f"CAST({variable(self.created)} AS VARCHAR[])"
@@ -288,8 +300,8 @@ class Cursors:
         }
         alike = dict(_OWN)
         if redefines:
-            values["source_identity"] = lambda source: f"{source.value('grebe_table')}.identity"
-            values["source_ids"] = lambda s: f"array_to_string({s.value('grebe_table')}.ids, ' ')"
+            values["source_identity"] = lambda source: f"{source.value('grebe_look')}.identity"
+            values["source_ids"] = lambda s: f"array_to_string({s.value('grebe_look')}.ids, ' ')"
             alike |= _HERE
         parts = [
             f"{ident(name)} = {self.by_source(value, ident(name))}"
@@ -380,17 +392,17 @@ def _spelled(kind: str) -> str:
     return exp.DataType.build(kind, dialect="duckdb", udt=True).sql("duckdb")
 
 
-def names_in(changes: str) -> str:
-    """The tables that a snapshot's changes made or reshaped: ids, and names in one spelling."""
-    kinds = ", ".join(literal(kind) for kind in RESHAPING)
-    entries = f"list_filter(map_entries({changes}), lambda e: e.key IN ({kinds}))"
-    items = f"flatten(list_transform({entries}, lambda e: e.value))"
-    return f"list_transform({items}, lambda n: replace(lower(n), '\"', ''))"
+CREATED = (
+    "concat('|', replace(lower(array_to_string(flatten(map_extract(changes, 'tables_created')),"
+    " '|')), '\"', ''), '|')"
+)
+"""The tables that a snapshot made, or that got their names in it, as one text."""
 
 
-def plain_name(schema: str, table: str) -> str:
-    """A table as `names_in` spells it."""
-    return f"{schema}.{table}".lower().replace('"', "")
+def created(schema: str, table: str) -> str:
+    """A table as `CREATED` spells it; that another one is spelled the same does no harm."""
+    name = f"{schema}.{table}".lower().replace('"', "")
+    return f"|{name}|"
 
 
 def _fields(values: Mapping[str, str]) -> str:
@@ -408,8 +420,8 @@ def _settings_now() -> str:
 SETTINGS_NOW = _settings_now()
 _HERE = {"settings": SETTINGS_NOW, "engine": "version()"}
 _OWN = {
-    "mv_identity": f"{variable('grebe_table')}.own.identity",
-    "mv_ids": f"array_to_string({variable('grebe_table')}.own.ids, ' ')",
+    "mv_identity": f"{variable('grebe_look')}.own.identity",
+    "mv_ids": f"array_to_string({variable('grebe_look')}.own.ids, ' ')",
     "mv_snapshot": f"{variable('grebe_seen')}.own.newest",
     "run": f"{variable('grebe_window')}.run",
 }

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 from grebe.compiler.program.cursors import (
     COLLATES,
+    CREATED,
     SETTINGS_NOW,
     Cursors,
+    created,
     described,
     named,
-    names_in,
-    plain_name,
     tables,
 )
 from grebe.compiler.program.sources import Source, struct_of
@@ -25,6 +25,9 @@ from grebe.compiler.program.text import assign, ident, literal, variable
 MAINTENANCE = ("merge_adjacent", "rewrite_delete", "flushed_inlined", "compacted_table")
 _QUIET = tuple(kind for kind in MAINTENANCE if kind != "flushed_inlined")
 """Kinds of changes that never carry rows; a flush may share its snapshot with an insert."""
+_RESHAPING = ("tables_altered", "tables_dropped")
+"""Kinds after which a name may mean another table, or other columns."""
+_KNOWN = ("cursor", "seen", "look")
 _UNSURE = "tables_deleted_from"
 """A delete, or the flush of an inlined one: only the feed knows."""
 
@@ -53,9 +56,9 @@ class Window:
         """From reading the cursor to knowing what moved; each catalog is asked once."""
         return [
             self.cursors.read(),
-            assign("grebe_seen", f"{self._seen()}\nFROM (\n{self._history()}\n) AS history"),
-            assign("grebe_look", self._look()),
-            assign("grebe_table", f"SELECT tables FROM query({variable('grebe_look')})"),
+            assign("grebe_seen", self._seen()),
+            assign("grebe_query", self._look()),
+            assign("grebe_look", f"SELECT tables FROM query({variable('grebe_query')})"),
             assign("grebe_window", self._window()),
         ]
 
@@ -77,41 +80,66 @@ class Window:
         return f"LEAST({', '.join(points)})"
 
     def _history(self) -> str:
+        """A row for every snapshot and kind of change, with the cursor beside it."""
         return "\nUNION ALL\n".join(
-            f"SELECT {literal(catalog)} AS catalog, snapshot_id, snapshot_time AS time,\n"
-            f"  commit_extra_info AS run, {tables_of(_QUIET, inside=False)} AS touched,\n"
-            f"  {tables_of(MAINTENANCE, inside=False)} AS written,\n"
-            f"  {tables_of((*MAINTENANCE, _UNSURE), inside=False)} AS surely,\n"
-            f"  {tables_of(_QUIET, inside=True)} AS kept,\n"
-            f"  {names_in('changes')} AS reshaped,"
-            f" list_contains(map_keys(changes), 'rewrite_delete') AS rewrites\n"
+            f"SELECT {literal(catalog)} AS catalog, snapshot_id, snapshot_time AS time,"
+            f" commit_extra_info AS run,\n  {CREATED} AS made,"
+            " map_keys(changes)[1] AS head, UNNEST(map_entries(changes)) AS change\n"
             f"FROM ducklake_snapshots({literal(catalog)})"
             f" WHERE snapshot_id >= {self._start(catalog)}"
             for catalog in self.catalogs
         )
 
     def _seen(self) -> str:
-        """What the window holds of every source and of the view, in one pass over the snapshots."""
+        """What the window holds of every source and of the view, in one pass over the snapshots.
+
+        The cursor is a column here and not a variable: a variable would be put into every
+        expression as a constant, and planning that takes longer than reading the snapshots.
+        """
         fields = [f"{literal(s.field)}: {self._seen_of(s)}" for s in self.sources]
-        return "SELECT {\n  " + ",\n  ".join([*fields, f"'own': {self._seen_own()}"]) + "\n}"
+        quiet, kept = (_listed(kinds) for kinds in (_QUIET, MAINTENANCE))
+        own = f"{variable('grebe_cursor')}.own"
+        cursor = ", ".join(
+            [
+                *(f"{s.value('grebe_cursor')}.snapshot AS {s.field}" for s in self.sources),
+                *(f"{s.value('grebe_cursor')}.ids AS {s.field}_ids" for s in self.sources),
+                f"{own}.snapshot AS own, {own}.run AS own_run",
+            ]
+        )
+        changes = (
+            "SELECT catalog, snapshot_id, time, run, made, change.value AS ids,"
+            f" change.key IN {quiet} AS is_quiet, change.key IN {kept} AS is_kept,\n"
+            f"  change.key = '{_UNSURE}' AS is_unsure, change.key = 'rewrite_delete' AS rewrites,\n"
+            f"  change.key IN {_listed(_RESHAPING)} AS reshapes, change.key = head AS is_head,\n"
+            f"  {cursor}\nFROM (\n{self._history()}\n) AS history"
+        )
+        struct = ",\n  ".join([*fields, f"'own': {self._seen_own()}"])
+        return f"SELECT {{\n  {struct}\n}}\nFROM (\n{changes}\n) AS changes"
+
+    def _here(self, catalog: str) -> str:
+        return "TRUE" if len(self.catalogs) == 1 else f"catalog = {literal(catalog)}"
+
+    def _newest(self, catalog: str) -> str:
+        if len(self.catalogs) == 1:
+            return "MAX(snapshot_id)"
+        return f"MAX(snapshot_id) FILTER ({self._here(catalog)})"
 
     def _seen_of(self, source: Source) -> str:
-        here = f"catalog = {literal(source.catalog)}"
-        cursor = f"{source.value('grebe_cursor')}.snapshot"
-        ids = f"{source.value('grebe_cursor')}.ids"
+        cursor, ids = source.field, f"{source.field}_ids"
+        here = self._here(source.catalog)
         since = f"{here} AND snapshot_id > {cursor}"
-        whole = f"COUNT(*) FILTER ({since}) = MAX(snapshot_id) FILTER ({here}) - {cursor}"
-        name = literal(plain_name(source.schema, source.table))
-        reshaped = f"list_has_any(reshaped, list_append({ids}, {name}))"
-        rewritten = f"(rewrites AND list_has_any(kept, {ids}))"
+        newest = self._newest(source.catalog)
+        mine = f"list_has_any(ids, {ids})"
+        name = literal(created(source.schema, source.table))
+        reshaped = f"(reshapes AND {mine} OR contains(made, {name}))"
         return (
-            f"{{'newest': MAX(snapshot_id) FILTER ({here}),\n"
+            f"{{'newest': {newest},\n"
             f"   'since': MIN(time) FILTER ({here} AND snapshot_id = {cursor}),\n"
-            f"   'whole': {whole},\n"
-            f"   'reshaped': COUNT(*) FILTER ({since} AND {reshaped}) > 0,\n"
-            f"   'rewritten': COUNT(*) FILTER ({since} AND {rewritten}) > 0,\n"
-            f"   'touched': COUNT(*) FILTER ({since} AND list_has_any(touched, {ids})) > 0,\n"
-            f"   'worth': COUNT(*) FILTER ({since} AND list_has_any(written, {ids})) > 0}}"
+            f"   'whole': COUNT(*) FILTER ({since} AND is_head) = {newest} - MIN({cursor}),\n"
+            f"   'reshaped': COALESCE(bool_or({since} AND {reshaped}), FALSE),\n"
+            f"   'rewritten': COALESCE(bool_or({since} AND rewrites AND {mine}), FALSE),\n"
+            f"   'touched': COALESCE(bool_or({since} AND NOT is_quiet AND {mine}), FALSE),\n"
+            f"   'worth': COALESCE(bool_or({since} AND NOT is_kept AND {mine}), FALSE)}}"
         )
 
     def _seen_own(self) -> str:
@@ -119,27 +147,18 @@ class Window:
 
         The first snapshot that made the table is the view's own until its first maintain.
         """
-        own = f"{variable('grebe_cursor')}.own"
-        here = f"catalog = {literal(self.cursors.catalog)}"
-        made = f"list_contains(reshaped, {literal(self.cursors.made)})"
-        theirs = (
-            f"{here} AND snapshot_id > {own}.snapshot"
-            f" AND run IS DISTINCT FROM {own}.run AND NOT {made}"
-        )
-        since = f"{here} AND snapshot_id > {own}.snapshot"
-        lists = ",\n   ".join(
-            f"'{name}': COALESCE(flatten(list({name}) FILTER ({theirs})), [])"
-            for name in ("surely", "written")
-        )
-        ours = f"{since} AND ({made} OR run = {own}.run)"
+        since = f"{self._here(self.cursors.catalog)} AND snapshot_id > own"
+        made = f"contains(made, {literal(self.cursors.made)})"
+        theirs = f"{since} AND run IS DISTINCT FROM own_run AND NOT {made} AND NOT is_kept"
+        newest = self._newest(self.cursors.catalog)
         return (
-            f"{{'newest': MAX(snapshot_id) FILTER ({here}),\n"
-            f"   'whole': COUNT(*) FILTER ({since})"
-            f" = MAX(snapshot_id) FILTER ({here}) - {own}.snapshot,\n"
-            f"   'made': COUNT(*) FILTER ({since} AND {made}),\n"
-            f"   'ours': COALESCE(list(snapshot_id) FILTER ({ours}), []),\n"
-            f"   'theirs': COALESCE(list(snapshot_id) FILTER ({theirs} AND len(written) > 0), []),\n"
-            f"   {lists}}}"
+            f"{{'newest': {newest},\n"
+            f"   'whole': COUNT(*) FILTER ({since} AND is_head) = {newest} - MIN(own),\n"
+            f"   'made': COUNT(*) FILTER ({since} AND is_head AND {made}),\n"
+            f"   'ours': list(snapshot_id) FILTER ({since} AND ({made} OR run = own_run)),\n"
+            f"   'theirs': list(snapshot_id) FILTER ({theirs}),\n"
+            f"   'surely': flatten(list(ids) FILTER ({theirs} AND NOT is_unsure)),\n"
+            f"   'written': flatten(list(ids) FILTER ({theirs}))}}"
         )
 
     def _look(self) -> str:
@@ -159,21 +178,27 @@ class Window:
         ]
         known = [f"{literal(s.field)}: {s.value('grebe_cursor')}" for s in self.sources]
         same = ", ".join([*known, f"'own': {own}", "'foreign': FALSE"])
-        before = f"SELECT {{{same}}} AS tables"
-        again = f"SELECT {self._tables()} AS tables FROM (\n{tables(self.catalogs)}\n) AS found"
+        half = _half(self.sources)
+        texts = [
+            f"SELECT {self._tables(half)} AS tables FROM (\n{tables(self.catalogs)}\n) AS found",
+            f"SELECT {{{same}, 'half': NULL::DOUBLE}} AS tables",
+            f"SELECT {{{same}, 'half': {half}}} AS tables",
+        ]
+        again, busy, idle = map(literal, texts)
+        worth = " OR ".join(f"{s.value('grebe_seen')}.worth" for s in self.sources)
         return (
-            f"SELECT CASE WHEN {' OR '.join(tests)}\nTHEN {literal(again)}\n"
-            f"ELSE {literal(before)} END"
+            f"SELECT CASE WHEN {' OR '.join(tests)}\nTHEN {again}\n"
+            f"WHEN {worth} THEN {busy}\nELSE {idle} END"
         )
 
-    def _tables(self) -> str:
+    def _tables(self, half: str) -> str:
         here = f"FILTER ({named(self.cursors.catalog, self.cursors.schema, self.mv_table)})"
         own = (
             f"{{'identity': COALESCE(string_agg(uuid, ' ' ORDER BY uuid) {here}, ''),"
             f" 'ids': COALESCE(list(id ORDER BY uuid) {here}, [])}}"
         )
         fields = [f"{literal(s.field)}: {described(s)}" for s in self.sources]
-        fields += [f"'own': {own}", f"'foreign': {self._written_by_others()}"]
+        fields += [f"'own': {own}", f"'foreign': {self._written_by_others()}", f"'half': {half}"]
         return "{\n  " + ",\n  ".join(fields) + "\n}"
 
     def _written_by_others(self) -> str:
@@ -187,11 +212,12 @@ class Window:
         table = ", ".join(literal(part) for part in names)
         own = f"{variable('grebe_cursor')}.own"
         ours = f"COALESCE(list_max({seen}.ours), -1)"
+        again = self._made_again(variable("grebe_cursor"), variable("grebe_seen"))
         found: list[str] = []
         # The feed's own snapshot ids are not right after a flush: so what is ours is left out.
         # Nor is anything asked of a time when the table was not yet there.
         for side, there in (("<", f"{own}.run <> ''"), (">", "TRUE")):
-            test = f"s {side} {ours} AND {there} AND NOT {self._made_again()}"
+            test = f"s {side} {ours} AND {there} AND NOT {again}"
             theirs = f"list_filter({seen}.theirs, lambda s: {test})"
             first, last = (f"COALESCE(list_{e}({theirs}), {seen}.newest)" for e in ("min", "max"))
             found += [
@@ -202,20 +228,25 @@ class Window:
         return "(" + "\n    OR ".join(found) + ")"
 
     def _window(self) -> str:
-        """Why the window cannot be read, if so; and what is read of every source."""
-        new = struct_of(self.sources, lambda s: f"{s.value('grebe_seen')}.newest")
+        """Why the window cannot be read, if so; and what is read of every source.
+
+        As in `_seen`, the variables are columns.
+        """
+        new = struct_of(self.sources, lambda s: f"seen.{s.field}.newest")
         worth = " OR ".join(
-            f"{seen}.worth OR {seen}.reshaped OR NOT {seen}.whole"
-            for seen in (source.value("grebe_seen") for source in self.sources)
+            f"seen.{s.field}.worth OR seen.{s.field}.reshaped OR NOT seen.{s.field}.whole"
+            for s in self.sources
         )
         aged = " OR ".join(map(_aged, self.sources))
         full = "stale OR worth" if self.always_full else "stale"
+        known = ", ".join(f"{variable(f'grebe_{name}')} AS {name}" for name in _KNOWN)
         return (
             f"SELECT {{'full': is_full, 'advance': worth OR is_full OR {aged},\n"
             f"  'run': CAST(uuid() AS VARCHAR),\n"
             f"  'new': {new},\n  'old': {struct_of(self.sources, _old)}\n}}\n"
-            f"FROM (SELECT worth, {full} AS is_full FROM (\n"
-            f"SELECT {worth} AS worth,\n  ({self._reason()}) IS NOT NULL AS stale))"
+            f"FROM (SELECT *, {full} AS is_full FROM (\n"
+            f"SELECT *, {worth} AS worth,\n  ({self._reason()}) IS NOT NULL AS stale\n"
+            f"FROM (SELECT {known})))"
         )
 
     def _reason(self) -> str:
@@ -239,7 +270,7 @@ class Window:
 
     def _source_reasons(self, source: Source) -> list[tuple[str, str]]:
         """What may be wrong with a source; the last one is that its columns changed."""
-        seen, now = source.value("grebe_cursor"), source.value("grebe_table")
+        seen, now = f"cursor.{source.field}", f"look.{source.field}"
         hint = f'drop materialized view "{self.cursors.view}" and create it again'
         ids, known = (f"string_split({point}.identity, ' ')" for point in (now, seen))
         replaced = f'[source-replaced] source "{source.key}" is another table than before: {hint}'
@@ -254,7 +285,7 @@ class Window:
                 f"NOT list_has_all({ids}, {known}) AND NOT list_has_all({known}, {ids})",
                 literal(replaced),
             ),
-            (f"{source.value('grebe_seen')}.since IS NULL", literal(expired)),
+            (f"seen.{source.field}.since IS NULL", literal(expired)),
             (f"{now}.columns <> {seen}.columns", literal(changed)),
         ]
 
@@ -264,25 +295,22 @@ class Window:
             f"[foreign-write] somebody else wrote to the table of materialized view"
             f' "{self.cursors.view}": drop it and create it again'
         )
-        own, seen = f"{variable('grebe_cursor')}.own", f"{variable('grebe_seen')}.own"
-        now = variable("grebe_table")
-        tests = [self._made_again(), f"{now}.foreign"]
+        tests = [self._made_again("cursor", "seen"), "look.foreign"]
         if self.cursors.schema.lower() == "main":
-            tests.append(f"{own}.identity <> '' AND {own}.identity <> {now}.own.identity")
-            tests.append(f"list_has_any({seen}.surely, {now}.own.ids)")
+            tests.append("cursor.own.identity <> '' AND cursor.own.identity <> look.own.identity")
+            tests.append("list_has_any(seen.own.surely, look.own.ids)")
         return " OR ".join(tests), literal(message)
 
-    def _made_again(self) -> str:
+    def _made_again(self, cursor: str, seen: str) -> str:
         """True when the view's table was made once more than by `create_mv`."""
-        own, seen = f"{variable('grebe_cursor')}.own", f"{variable('grebe_seen')}.own"
-        return f"({seen}.made > CASE WHEN {own}.run = '' THEN 1 ELSE 0 END)"
+        return f"({seen}.own.made > CASE WHEN {cursor}.own.run = '' THEN 1 ELSE 0 END)"
 
     def _settings(self) -> tuple[str, str]:
         message = (
             f'[settings-changed] materialized view "{self.cursors.view}" was made with other'
             " settings of the session: "
         )
-        known = f"{variable('grebe_cursor')}.own.settings"
+        known = "cursor.own.settings"
         return f"{known} <> {SETTINGS_NOW}", f"concat({literal(message)}, {known})"
 
     def _engine(self) -> list[tuple[str, str]]:
@@ -292,7 +320,11 @@ class Window:
             f'[engine-changed] the checksums of materialized view "{self.cursors.view}" are of'
             " another version of DuckDB: run rehash once"
         )
-        return [(f"{variable('grebe_cursor')}.own.engine <> version()", literal(message))]
+        return [("cursor.own.engine <> version()", literal(message))]
+
+
+def _listed(kinds: Sequence[str]) -> str:
+    return f"({', '.join(literal(kind) for kind in kinds)})"
 
 
 def tables_of(kinds: Sequence[str], *, inside: bool) -> str:
@@ -308,26 +340,34 @@ def _aged(source: Source) -> str:
 
     Otherwise it would hold back the expiry of snapshots for ever.
     """
-    seen = source.value("grebe_seen")
-    half = (
-        "SELECT MIN(epoch(CAST(value AS INTERVAL))) / 2"
-        f" FROM ducklake_options({literal(source.catalog)})"
-        " WHERE option_name = 'expire_older_than'"
-    )
+    field = source.field
     return (
-        f"COALESCE({seen}.newest > {source.value('grebe_cursor')}.snapshot"
-        f" AND epoch(now()) - epoch({seen}.since) > ({half}), FALSE)"
+        f"COALESCE(seen.{field}.newest > cursor.{field}.snapshot"
+        f" AND epoch(now()) - epoch(seen.{field}.since) > look.half, FALSE)"
     )
+
+
+def _half(sources: Sequence[Source]) -> str:
+    """Half of the shortest time, in seconds, for which a source's catalog keeps snapshots."""
+    found = "\nUNION ALL\n".join(
+        f"SELECT value FROM ducklake_options({literal(catalog)})"
+        " WHERE option_name = 'expire_older_than'"
+        for catalog in dict.fromkeys(source.catalog for source in sources)
+    )
+    return f"(SELECT MIN(epoch(CAST(value AS INTERVAL))) / 2 FROM (\n{found}\n))"
 
 
 def _old(source: Source) -> str:
     """The version that the view shows; without a change, the same as the new one."""
-    seen = source.value("grebe_seen")
-    moved = f"{touched(source)} AND NOT is_full"
-    return f"CASE WHEN {moved} THEN {source.value('grebe_cursor')}.snapshot ELSE {seen}.newest END"
+    seen = f"seen.{source.field}"
+    moved = f"{_moved(seen)} AND NOT is_full"
+    return f"CASE WHEN {moved} THEN cursor.{source.field}.snapshot ELSE {seen}.newest END"
 
 
 def touched(source: Source) -> str:
     """True when the source may have other rows than before."""
-    seen = source.value("grebe_seen")
+    return _moved(source.value("grebe_seen"))
+
+
+def _moved(seen: str) -> str:
     return f"({seen}.touched OR {seen}.reshaped OR NOT {seen}.whole)"
