@@ -13,7 +13,10 @@ from hypothesis import HealthCheck, settings
 from benchmarks.eventlog import event_log_conf
 from evidence import LongRun
 from grebe.config import Settings, load
+from grebe.engine.refresh import RefreshResult
+from grebe.engine.run import Run
 from grebe.engine.session import open_session
+from grebe.model import Outcome
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,6 +37,24 @@ settings.register_profile(
     "long", max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck)
 )
 settings.load_profile(os.environ.get("GREBE_TEST_PROFILE", "dev"))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _F269_every_refresh_that_is_not_incremental_says_why() -> Iterator[None]:
+    """In all tests of a process, whatever they are about."""
+    refresh = Run.refresh
+
+    def checked(run: Run) -> list[RefreshResult]:
+        results = refresh(run)
+        for result in results:
+            if result.outcome not in (Outcome.INCREMENTAL, Outcome.NO_OP):
+                assert result.reasons, f"{result.view} was {result.outcome} for no reason"
+                assert all(reason.code and reason.message for reason in result.reasons)
+        return results
+
+    Run.refresh = checked  # type: ignore[method-assign]
+    yield
+    Run.refresh = refresh  # type: ignore[method-assign]
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from grebe.api.facts import Facts, text_digest
 from grebe.api.written import Written, all_written
 from grebe.config import load
@@ -39,6 +41,39 @@ def test_F267_another_query_is_another_definition(tmp_path: Path) -> None:
     view = recorded(tmp_path, "SELECT b FROM x.t")
     assert view.has_changed
     assert view.tables == ("lake.x.t",)
+
+
+QUERY = "SELECT a, SUM(b) AS t FROM x.t WHERE c > 1 GROUP BY a"
+SAME = (
+    "select a, sum(b) as t from x.t where c > 1 group by a",
+    "SELECT a,\n  SUM(b) AS t -- why\nFROM x.t\nWHERE c > 1 /* so */ GROUP BY a;",
+    f"CREATE MATERIALIZED VIEW x.v AS {QUERY}",
+    f"CREATE MATERIALIZED VIEW x.v COMMENT 'c' CLUSTER BY (a) REFRESH POLICY FULL AS {QUERY}",
+    f"CREATE MATERIALIZED VIEW x.v TBLPROPERTIES ('grebe.lag' = '1 hour', 'p' = 'q') AS {QUERY}",
+)
+OTHER = (
+    QUERY.replace("SUM", "MAX"), QUERY.replace("> 1", ">= 1"), QUERY.replace("> 1", "> 2"),
+    QUERY.replace(" AS t", " AS u"), QUERY.replace("x.t", "y.t"), QUERY.replace(" WHERE c > 1", ""),
+    QUERY.replace("SUM(b)", "SUM(DISTINCT b)"), f"{QUERY} HAVING SUM(b) > 0", f"{QUERY} LIMIT 1",
+    QUERY.replace("SELECT a, SUM(b) AS t", "SELECT SUM(b) AS t, a"),
+    f"CREATE MATERIALIZED VIEW x.v (a, u) AS {QUERY}",
+    f"CREATE MATERIALIZED VIEW x.v PARTITIONED BY (a) AS {QUERY}",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SAME)
+def test_F236_F267_edits_that_mean_the_same_keep_the_definition(tmp_path: Path, text: str) -> None:
+    assert _digest(tmp_path, text) == _digest(tmp_path, QUERY)
+
+
+@pytest.mark.parametrize("text", OTHER)
+def test_F236_F267_edits_that_mean_something_else_make_another(tmp_path: Path, text: str) -> None:
+    assert _digest(tmp_path, text) != _digest(tmp_path, QUERY)
+
+
+def _digest(folder: Path, text: str) -> str:
+    settings = load(folder)
+    return Written(settings.resolve("x.v"), text, settings).digest
 
 
 def test_facts_that_cannot_be_read_are_found_out_again(tmp_path: Path) -> None:

@@ -162,6 +162,58 @@ def test_F208_F216_F217_F218_states(shop: Shop) -> None:
     assert found["never"].last_refresh is None
 
 
+def test_F208_F210_F218_F219_F221_a_view_that_nobody_refreshes_by_itself(shop: Shop) -> None:
+    project = shop.project
+    manual = {
+        "$type": f"{shop.schema}.m",
+        "$from": f"{shop.schema}.t",
+        "$refresh": {"mode": "manual"},
+    }
+    view = project.define_view(manual, build=True)
+    first = view.status().standing.refreshed_version
+    for number in range(3):
+        shop.sql(f"INSERT INTO lake.{{s}}.t VALUES ({number + 50}, 'm', 1)")
+    status = view.status()
+    runs = [run for run in project.history(str(view.name)) if run.outcome is not Outcome.NO_OP]
+    assert (status.state, status.next_time, len(runs)) == (State.STALE, None, 1)
+    # Three states in one list, a broken one among them.
+    shop.view("fresh", SUMS)
+    shop.view("changed", SUMS)
+    project.alter(f"{shop.schema}.changed", sql=f"SELECT id FROM {shop.schema}.t")
+    assert {item.name.name: item.state for item in project.status(f"{shop.schema}.*")} == {
+        "m": State.STALE, "fresh": State.FRESH, "changed": State.INVALID,
+    }  # fmt: skip
+    # In full: what it is, what it shows, and what it says it shows.
+    result = view.refresh(full=True)
+    assert (result.outcome, result.reasons[0].code) == (Outcome.FULL, "policy-full")
+    shown = sorted(tuple(row) for row in view.read().collect())
+    source = project.sql(f"SELECT * FROM lake.{shop.schema}.t")
+    assert shown == sorted(tuple(row) for row in source.collect())
+    position = view.status().standing.position
+    assert position is not None
+    assert position.frontier is not None
+    head = project.look().head(project.settings.resolve(f"{shop.schema}.t"))
+    assert [point.version for _, point in position.frontier.sources] == [head.version]
+    view.verify()
+    # What is inside the retention can still be read after a vacuum.
+    project.vacuum(view.name, retention="1 day")
+    assert len(view.read(as_of=first).collect()) == 3
+    # Dropped, nothing is left on the disk; made again of the same text, it is another one.
+    facts = project.written()[str(view.name)].facts
+    assert facts is not None
+    assert facts.storage is not None
+    identity = project.look().head(facts.storage).identity
+
+    def files() -> list[Path]:
+        return [file for file in shop.folder.rglob("*.parquet") if facts.storage.name in str(file)]  # type: ignore[union-attr]
+
+    assert files()
+    view.drop()
+    assert not files()
+    project.define_view(manual, build=True)
+    assert project.look().head(facts.storage).identity != identity
+
+
 def test_F219_a_dropped_view_is_gone_and_its_name_is_free(shop: Shop) -> None:
     name = shop.view("sums", SUMS)
     shop.project.drop(name)
