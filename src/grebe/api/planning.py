@@ -254,6 +254,8 @@ class _Planning:
             return _upstream_failed(view.name)
         moving = {str(plan.view) for plan in above if plan.outcome is not Outcome.NO_OP}
         try:
+            if str(view.name) in cut.unread:
+                raise cut.unread[str(view.name)]
             for name, _ in view.sources:
                 if name in cut.missing:
                     raise cut.missing[name]
