@@ -187,7 +187,10 @@ def _planned(lowered: Lowered, types: Types, policy: Policy) -> RefreshPlan:
         raise _refused(clock)
     if plan.reasons and policy in (Policy.STRICT, Policy.INCREMENTAL):
         raise _refused(plan.reasons)
-    return replace(plan, steps=()) if policy is Policy.FULL else plan
+    if policy is not Policy.FULL:
+        return plan
+    clocks = (f"shown as of the last maintain that found a change: {r.message}" for r in clock)
+    return replace(plan, steps=(), notes=(*plan.notes, *clocks))
 
 
 def _refused(reasons: Sequence[Reason]) -> UnsupportedSQLError:
