@@ -446,6 +446,8 @@ class Project:
             return None
         if any(views[name].policy is Policy.FULL or _by_clock(views[name]) for name in wanted):
             return None
+        if not all(_reads_current(views[name], views) for name in wanted):
+            return None
         parents = {name: views[name].parents_among(views) for name in sorted(wanted)}
         results = Results()
         for level in levels(parents):
@@ -535,6 +537,13 @@ class Project:
     def recover(self) -> Recovered:
         """Settle what died, and write the registry again from the tables where it is lost."""
         return recover(self)
+
+
+def _reads_current(view: Written, views: Mapping[str, Written]) -> bool:
+    """False when a view was compiled over the rows of a parent's former definition."""
+    read = {source.name for source in view.facts.sources} if view.facts else set()
+    above = [views[name].facts for name in view.parents_among(views)]
+    return all(facts is None or facts.storage in read for facts in above)
 
 
 def _by_clock(view: Written) -> bool:
