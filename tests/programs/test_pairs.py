@@ -23,6 +23,11 @@ def test_F055_generated_views_over_one_history(tmp_path: Path, seed: int) -> Non
     alone(tmp_path, seed, views=3)
 
 
+def test_F055_a_version_whose_statistics_are_wrong(tmp_path: Path) -> None:
+    """DuckLake gives a version a range of values that its rows exceed."""
+    together(tmp_path, 205, CASES)
+
+
 def test_F055_there_are_three_hundred_pairs() -> None:
     assert CASES * sum(1 for seed in SEEDS if maintainable(seed)) >= 300
 

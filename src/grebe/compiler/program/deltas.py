@@ -64,13 +64,17 @@ def _names(source: Source) -> str:
 
 
 def _feed(source: Source) -> str:
+    """The changes as the feed lists them.
+
+    They are kept before they are added up: the feed's functions have statistics that are not those
+    of their rows, by which DuckDB would plan a GROUP BY that stops.
+    """
     names, trusted = _names(source), _trusted(source)
     added = source.changes("ducklake_table_insertions")
     removed = source.changes("ducklake_table_deletions")
-    return _consolidated(
-        source,
+    return (
         f"SELECT {names}, 1 AS {_WEIGHT} FROM {added} WHERE {trusted}\nUNION ALL\n"
-        f"SELECT {names}, -1 AS {_WEIGHT} FROM {removed} WHERE {trusted}",
+        f"SELECT {names}, -1 AS {_WEIGHT} FROM {removed} WHERE {trusted}"
     )
 
 
@@ -81,12 +85,14 @@ def _chosen(source: Source) -> str:
     grown = f"{source.value('grebe_rows')} - {source.value('grebe_cursor')}.rows"
     told = f"NOT {_open(source)} OR ({_trusted(source)} AND {net} = {grown})"
     names = _names(source)
+    values = ", ".join(_without_statistics(column) for column in source.columns)
     differs = _consolidated(
         source,
-        f"SELECT {names}, 1 AS {_WEIGHT} FROM {source.at('new')}\nUNION ALL\n"
-        f"SELECT {names}, -1 FROM {source.at('old')}",
+        f"SELECT {values}, 1 AS {_WEIGHT} FROM {source.at('new')}\nUNION ALL\n"
+        f"SELECT {values}, -1 FROM {source.at('old')}",
     )
-    return f"CASE WHEN {told} THEN {literal(f'FROM {feed}')} ELSE {literal(differs)} END"
+    net_of_feed = _consolidated(source, f"SELECT {names}, {_WEIGHT} FROM {feed}")
+    return f"CASE WHEN {told} THEN {literal(net_of_feed)} ELSE {literal(differs)} END"
 
 
 def _consolidated(source: Source, changes: str) -> str:
@@ -107,6 +113,17 @@ _PLAIN = frozenset(
     }
 )
 """Types whose equal values are the same value, as sqlglot names them."""
+
+
+def _without_statistics(column: tuple[str, str | None]) -> str:
+    """A column of a version under its name, without what DuckLake says of its range.
+
+    That may be wrong for a version: DuckDB then plans a GROUP BY for fewer values than there are.
+    It knows no range of what GREATEST gives.
+    """
+    name, kind = column
+    value = ident(name)
+    return f"GREATEST({value}, {value}) AS {value}" if _type(kind) in _PLAIN else value
 
 
 def _canonical(column: tuple[str, str | None]) -> str | None:
