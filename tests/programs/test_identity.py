@@ -87,6 +87,41 @@ def test_C21_a_table_that_went_away_and_came_back(filled: Lake) -> None:
     assert filled.head() == head
 
 
+@pytest.mark.parametrize("given", [True, False])
+def test_C45_a_version_older_than_a_rewrite(filled: Lake, given: bool) -> None:
+    """DuckLake gives it the range of the newest rows, and DuckDB wrong values by that."""
+    filled.run(
+        "CREATE TABLE dl.u (g INTEGER, y INTEGER)",
+        "INSERT INTO dl.u SELECT i, i FROM range(2000) AS r(i)",
+        "INSERT INTO dl.t VALUES (1600, 1), (1700, 1)",
+        "CALL ducklake_flush_inlined_data('dl')",
+    )
+    sqls = [
+        "SELECT t.g, t.x, u.y FROM t JOIN u ON t.g = u.g",
+        "SELECT u.y, COUNT(*) AS n, MAX(t.x) AS m FROM t JOIN u ON t.g = u.g GROUP BY u.y",
+        "SELECT u.g, y FROM u WHERE y > 500",
+        "SELECT t.x, u.y FROM t JOIN u ON t.g = u.g WHERE u.y > 500",
+    ]
+    views = {
+        sql: compile_ivm(sql, schemas=SCHEMAS if given else None, naming=Named(f"v{number}"))
+        for number, sql in enumerate(sqls)
+    }
+    for view in views.values():
+        set_up(filled, view)
+    filled.run(
+        "DELETE FROM dl.u WHERE y > 10",
+        "CALL ducklake_rewrite_data_files('dl', delete_threshold => 0)",
+        "UPDATE dl.t SET x = x + 1",
+        "INSERT INTO dl.t VALUES (1, 1), (1500, 3), (1600, 2)",
+        "DELETE FROM dl.t WHERE g = 1700",
+    )
+    filled.close()
+    filled.connect()  # a session that has read no older ranges
+    for sql, view in views.items():
+        maintain(filled.con, view)
+        check(filled, view, sql)
+
+
 def test_F060_a_range_with_a_hole_is_read_as_a_difference(filled: Lake) -> None:
     """The snapshot that told of the change is gone, the cursor's own is not."""
     filled.run("CREATE TABLE dl.u (g INTEGER, y INTEGER)", "INSERT INTO dl.u VALUES (1, 1), (9, 1)")

@@ -88,7 +88,7 @@ class Writer:
             delta = temporary(f"delta_{source.number}")
             return f"(SELECT * FROM {delta} WHERE {moved}) AS delta"
         if leaf.at is At.OLD:
-            return source.at("old")
+            return source.old()
         return source.at(pins)
 
     def _written(self, parts: tuple[str, ...], pins: str) -> str:

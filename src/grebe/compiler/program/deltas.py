@@ -9,7 +9,7 @@ from sqlglot import exp
 from grebe.compiler.nodes import WEIGHT
 from grebe.compiler.program.sources import Source, struct
 from grebe.compiler.program.text import assign, ident, keep, literal, temporary, variable
-from grebe.compiler.program.window import touched
+from grebe.compiler.program.window import touched, without_statistics
 
 _WEIGHT = ident(WEIGHT)
 _FULL = f"{variable('grebe_window')}.full"
@@ -85,7 +85,7 @@ def _chosen(source: Source) -> str:
     grown = f"{source.value('grebe_rows')} - {source.value('grebe_cursor')}.rows"
     told = f"NOT {_open(source)} OR ({_trusted(source)} AND {net} = {grown})"
     names = _names(source)
-    values = ", ".join(_without_statistics(column) for column in source.columns)
+    values = without_statistics(source)
     differs = _consolidated(
         source,
         f"SELECT {values}, 1 AS {_WEIGHT} FROM {source.at('new')}\nUNION ALL\n"
@@ -113,17 +113,6 @@ _PLAIN = frozenset(
     }
 )
 """Types whose equal values are the same value, as sqlglot names them."""
-
-
-def _without_statistics(column: tuple[str, str | None]) -> str:
-    """A column of a version under its name, without what DuckLake says of its range.
-
-    That may be wrong for a version: DuckDB then plans a GROUP BY for fewer values than there are.
-    It knows no range of what GREATEST gives.
-    """
-    name, kind = column
-    value = ident(name)
-    return f"GREATEST({value}, {value}) AS {value}" if _type(kind) in _PLAIN else value
 
 
 def _canonical(column: tuple[str, str | None]) -> str | None:

@@ -52,6 +52,10 @@ class Source:
         version = self.value(when) if when == "grebe_pins" else self.pin(when)
         return f"{self.sql} AT (VERSION => {version})"
 
+    def old(self) -> str:
+        """The table as the view has seen it; the window knows how it must be read."""
+        return f"query({self.pin('read')})"
+
     def changes(self, function: str) -> str:
         """The call of a change-feed function for the window; its bounds exist, also if empty."""
         names = ", ".join(literal(part) for part in (self.catalog, self.schema, self.table))

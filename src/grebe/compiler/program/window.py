@@ -243,7 +243,8 @@ class Window:
         return (
             f"SELECT {{'full': is_full, 'advance': worth OR is_full OR {aged},\n"
             f"  'run': CAST(uuid() AS VARCHAR),\n"
-            f"  'new': {new},\n  'old': {struct_of(self.sources, _old)}\n}}\n"
+            f"  'new': {new},\n  'old': {struct_of(self.sources, _old)},\n"
+            f"  'read': {struct_of(self.sources, _read)}\n}}\n"
             f"FROM (SELECT *, {full} AS is_full FROM (\n"
             f"SELECT *, {worth} AS worth,\n  ({self._reason()}) IS NOT NULL AS stale\n"
             f"FROM (SELECT {known})))"
@@ -362,6 +363,29 @@ def _old(source: Source) -> str:
     seen = f"seen.{source.field}"
     moved = f"{_moved(seen)} AND NOT is_full"
     return f"CASE WHEN {moved} THEN cursor.{source.field}.snapshot ELSE {seen}.newest END"
+
+
+def _read(source: Source) -> str:
+    """The query that reads the old version; what DuckLake says of its values is mostly right."""
+    seen = f"seen.{source.field}"
+    names = ", ".join(ident(name) for name, _ in source.columns)
+    plain, careful = (
+        literal(f"SELECT {columns} FROM {source.sql} AT (VERSION => ")
+        for columns in (names, without_statistics(source))
+    )
+    rewritten = f"{seen}.rewritten OR {seen}.reshaped OR NOT {seen}.whole"
+    text = f"CASE WHEN {rewritten} THEN {careful} ELSE {plain} END"
+    return f"concat({text}, {_old(source)}, ')')"
+
+
+def without_statistics(source: Source) -> str:
+    """The columns of a version, without what DuckLake says of their ranges.
+
+    After a rewrite that is the range of the newest rows, for older versions too; DuckDB plans by
+    it, and gives other values for those outside. It knows no range of what GREATEST gives.
+    """
+    names = (ident(name) for name, _ in source.columns)
+    return ", ".join(f"GREATEST({name}, {name}) AS {name}" for name in names)
 
 
 def touched(source: Source) -> str:
