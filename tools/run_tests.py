@@ -1,6 +1,6 @@
 """Runs the checks and the suites by their shares and prints what each took (`make test`).
 
-A suite is a folder of `tests/`, or of `tests/formats/`. Two run side by side, the longest first.
+A suite is a folder of `tests/`, or of `tests/formats/`. Three run side by side, the longest first: a suite with a Spark waits for half of its time.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SHARES = {
 """Minutes, the longest first after the checks."""
 APART = ("delta", "ducklake")
 """Folders of `tests/formats/` that are suites of their own."""
-SIDE_BY_SIDE = 2
+SIDE_BY_SIDE = 3
 LIMIT_MINUTES = 40
 """A suite that takes longer hangs."""
 LONG_MINUTES = 50
