@@ -40,7 +40,10 @@ def files_of(engine: Engine, name: str) -> int:
     return source.version_stats(source.head().version, []).files
 
 
-@pytest.mark.parametrize("storage", ["lake", "folders", "duck"])
+@pytest.mark.parametrize(
+    "storage",
+    ["lake", *(pytest.param(name, marks=pytest.mark.laws) for name in ("folders", "duck"))],
+)
 def test_small_files_are_compacted_between_refreshes(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, storage: str
 ) -> None:

@@ -264,5 +264,5 @@ LONG = (
 """Kinds that only the long run takes: others of their format stand for them."""
 
 SHORT = tuple(kind for kind in ADAPTERS if kind not in LONG)
-FEW = {"delta-mapped-dv": {"dml", "columns", "types", "rollback", "odd names", "nothing"}}
+FEW = {"delta-mapped-dv": {"columns", "odd names"}}
 """Histories of kinds whose every statement takes a second; the long run plays all of them."""
