@@ -90,5 +90,5 @@ def long_run(request: pytest.FixtureRequest) -> LongRun:
     """Seeds and counts of a long test; the evidence file is named by the test's marker."""
     suite = next(name for name in LONG if request.node.get_closest_marker(name))
     companions = sum(1 for item in request.session.items if item.get_closest_marker(suite))
-    minutes = float(os.environ.get("GREBE_TEST_MINUTES", "45")) / companions
+    minutes = float(os.environ.get("GREBE_TEST_MINUTES", "36")) / companions
     return LongRun.resume(suite, request.node.name, minutes)

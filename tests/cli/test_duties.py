@@ -240,6 +240,7 @@ def test_what_spark_refuses_stops_one_view_and_says_where(
     assert "Traceback" not in text
 
 
+@pytest.mark.laws
 def test_torn_metadata_of_one_view_stops_that_view_alone(
     spark: SparkSession, tmp_path: Path
 ) -> None:

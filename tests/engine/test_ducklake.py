@@ -83,6 +83,7 @@ def outcomes(results: dict[str, RefreshResult]) -> set[Outcome]:
     return {result.outcome for result in results.values()}
 
 
+@pytest.mark.laws
 def test_views_in_ducklake_follow_their_sources(spark: SparkSession, tmp_path: Path) -> None:
     ducks = Ducks(spark, tmp_path)
     ducks.engine.define("shop.totals", TOTALS, Policy.INCREMENTAL)

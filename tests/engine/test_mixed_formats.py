@@ -88,6 +88,7 @@ def outcomes(results: dict[str, RefreshResult]) -> set[Outcome]:
     return {result.outcome for result in results.values()}
 
 
+@pytest.mark.laws
 def test_a_view_over_three_formats_follows_each(spark: SparkSession, tmp_path: Path) -> None:
     mixed = Mixed(spark, tmp_path)
     mixed.engine.define("shop.totals", QUERY, Policy.INCREMENTAL)

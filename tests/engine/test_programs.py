@@ -146,6 +146,7 @@ def kept(shop: Shop, views: dict[str, str], windows: int) -> None:
             assert all(seen[name] == upto[name] for name in view.sources)
 
 
+@pytest.mark.laws
 def test_F004_a_program_for_spark_equals_its_query(shop: Shop) -> None:
     kept(shop, SHORT, 1)
 

@@ -64,7 +64,7 @@ class Race:
         self.site.refreshed()
 
 
-@pytest.mark.parametrize("journal", [True, False])
+@pytest.mark.parametrize("journal", [True, pytest.param(False, marks=pytest.mark.races)])
 def test_two_processes_refresh_the_same_views(site: Site, journal: bool) -> None:
     race = Race.opened(site, journal=journal)
     for seed in (100, 102):

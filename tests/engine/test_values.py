@@ -70,7 +70,9 @@ BAD_ROWS = {
 }
 
 
-@pytest.mark.parametrize("policy", [Policy.INCREMENTAL, Policy.FULL])
+@pytest.mark.parametrize(
+    "policy", [Policy.INCREMENTAL, pytest.param(Policy.FULL, marks=pytest.mark.laws)]
+)
 def test_rows_that_no_reader_could_read_are_not_stored(shop: Shop, policy: Policy) -> None:
     """The query fails on such data, so the refresh does, and the rows before stay readable."""
     shop.sql("CREATE TABLE {s}.pairs (k INT, a INT, b INT, big BIGINT) USING iceberg")

@@ -85,9 +85,9 @@ def _lost_views(
 
     Of other projects' views only the names are told, and what could not be read.
     """
-    own = project_id(project.settings)
-    others: set[str] = set()
     known = {record.name for record in project.registry.views()}
+    own = project_id(project.settings)  # not before: without a registry nothing is made
+    others: set[str] = set()
     problems: list[str] = []
     newest: dict[str, tuple[datetime, Mapping[str, str]]] = {}
     for catalog in project.settings.catalogs:
