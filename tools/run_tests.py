@@ -20,16 +20,16 @@ ROOT = Path(__file__).resolve().parent.parent
 REPORTS = ROOT / ".cache" / "reports"
 SHARES = {
     "check": 1.0,
-    "compiler": 7.0,
     "engine": 5.0,
+    "compiler": 7.0,
     "formats": 3.0,
-    "delta": 1.5,
-    "ducklake": 1.5,
-    "programs": 2.0,
     "cli": 2.0,
+    "programs": 2.0,
+    "ducklake": 1.5,
+    "delta": 1.5,
     "reserve": 2.0,
 }
-"""Minutes, the longest first after the checks."""
+"""Minutes, in the order in which the suites begin: the longest first."""
 APART = ("delta", "ducklake")
 """Folders of `tests/formats/` that are suites of their own."""
 SIDE_BY_SIDE = 3
