@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import datetime
+from typing import TYPE_CHECKING
 
 import pytest
 
+from engine.shop import Shop
+from grebe.config import Settings
+from grebe.engine import clustering
 from grebe.engine.clustering import is_ordered
 from grebe.formats.base import KeyBounds
+from grebe.model import Policy
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 DAY = datetime.date(2024, 1, 1)
 
@@ -34,3 +42,29 @@ def test_files_are_in_an_order_when_their_ranges_hardly_overlap(
     found: list[KeyBounds], ordered: bool
 ) -> None:
     assert is_ordered(found) is ordered
+
+
+@pytest.mark.spark
+def test_large_views_lie_by_their_keys_or_like_their_largest_ordered_source(
+    spark: SparkSession, project: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop = Shop.opened(spark, project, "ordered", orders=1)
+    shop.sql("DELETE FROM {s}.orders")
+    for low in (100, 0):
+        shop.sql(
+            "INSERT INTO {s}.orders SELECT id, hash(id) % 5, id, NULL, 0"
+            f" FROM range({low}, {low + 100})"
+        )
+    shop.view("joined", "SELECT o.id, c.nation FROM {s}.orders o JOIN {s}.customers c USING (cust)")
+    shop.view("sums", "SELECT id, COUNT(*) AS n FROM {s}.orders GROUP BY id")
+
+    def ids(name: str) -> list[int]:
+        return [row[0] for row in spark.sql(f"SELECT id FROM lake.ordered.{name}").collect()]
+
+    shop.refreshed()
+    assert any(ids(name) != sorted(ids(name)) for name in ("joined", "sums"))  # they are small
+    monkeypatch.setattr(clustering, "SEVERAL", 1)
+    shop.refreshed(policy=Policy.FULL)
+    for name in ("joined", "sums"):
+        assert len(ids(name)) > 20
+        assert ids(name) == sorted(ids(name))
