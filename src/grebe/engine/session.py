@@ -7,13 +7,14 @@ import logging
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grebe.config import Catalog, Settings, TableFormat
-from grebe.engine.jars import ensure_jars
-from grebe.engine.java import find_java
+from grebe.engine.classes import archive_options, prepare
+from grebe.engine.jars import ensure_jars, jar_folder
+from grebe.engine.java import Java, find_java
 from grebe.engine.tables import place_of
 from grebe.errors import ConfigError, MissingExtraError
 from grebe.formats.iceberg.opening import catalog_properties
@@ -25,6 +26,8 @@ ICEBERG_EXTENSION = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExte
 DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 _EXTENSION_OF = {TableFormat.ICEBERG: ICEBERG_EXTENSION, TableFormat.DELTA: DELTA_EXTENSION}
 _SQLITE = "jdbc:sqlite:"
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+_CLASS_PATH = "spark.driver.extraClassPath"
 _LOG_FILE = Path(__file__).with_name("log4j2.properties")
 
 
@@ -88,7 +91,6 @@ def launch_conf(settings: Settings) -> dict[str, str]:
         "spark.ui.showConsoleProgress": "false",
         # Spark keeps 100 otherwise: a few views with their refreshes, compiled anew every time.
         "spark.sql.codegen.cache.maxEntries": "1000",
-        "spark.driver.extraJavaOptions": _log_options(settings.spark.log_level),
     }
     if settings.spark.master.startswith("local"):
         # A laptop's name may resolve to nothing, or to an address that is gone with the network.
@@ -97,8 +99,29 @@ def launch_conf(settings: Settings) -> dict[str, str]:
         # Delta computes a table's state with 50 tasks otherwise: seconds for a few files.
         conf["spark.databricks.delta.snapshotPartitions"] = "1"
     if not chosen.keys() & {"spark.jars", "spark.jars.packages"}:
-        conf["spark.jars"] = ",".join(str(jar) for jar in ensure_jars(java, chosen))
+        conf |= _jar_conf(java, settings.spark.master, chosen)
+    options = [conf.get(_JAVA_OPTIONS, ""), _log_options(settings.spark.log_level)]
+    conf[_JAVA_OPTIONS] = " ".join(filter(None, options))
     return conf | session_conf(settings) | chosen
+
+
+def _jar_conf(java: Java, master: str, chosen: Mapping[str, str]) -> dict[str, str]:
+    """How Spark comes to the jars: on the class path of the one process of a local Spark, else by `spark.jars`.
+
+    Java keeps an archive only of what is on the class path.
+    """
+    at_once = jar_folder().is_dir()
+    jars = ensure_jars(java, chosen)
+    path = os.pathsep.join(str(jar) for jar in jars)
+    if (
+        not master.startswith("local")
+        or _CLASS_PATH in chosen
+        or path.count(os.pathsep) >= len(jars)
+    ):
+        return {"spark.jars": ",".join(str(jar) for jar in jars)}
+    if not at_once:  # whoever waits for the jars waits for this too, and never again
+        prepare(java, jars)
+    return {_CLASS_PATH: path, _JAVA_OPTIONS: archive_options(java, jars)}
 
 
 def _running() -> SparkSession | None:
