@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 LONG = ("laws", "races", "crash", "cluster")
 
 # A Spark of the tests lives for minutes: what its second compiler would save comes too late.
-os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+# With one compiler alone Java keeps room for so little code that it compiles Spark again and again.
+os.environ.setdefault(
+    "SPARK_SUBMIT_OPTS",
+    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
+)
 INTERPRETED = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",

@@ -27,6 +27,8 @@ DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 _EXTENSION_OF = {TableFormat.ICEBERG: ICEBERG_EXTENSION, TableFormat.DELTA: DELTA_EXTENSION}
 _SQLITE = "jdbc:sqlite:"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+_CHEAP_FORKS = "-Djdk.lang.Process.launchMechanism=VFORK" if sys.platform == "linux" else ""
+"""Hadoop sets the rights of every file that it writes to a local disk with a process of its own: chmod."""
 _CLASS_PATH = "spark.driver.extraClassPath"
 _LOG_FILE = Path(__file__).with_name("log4j2.properties")
 
@@ -100,7 +102,7 @@ def launch_conf(settings: Settings) -> dict[str, str]:
         conf["spark.databricks.delta.snapshotPartitions"] = "1"
     if not chosen.keys() & {"spark.jars", "spark.jars.packages"}:
         conf |= _jar_conf(java, settings.spark.master, chosen)
-    options = [conf.get(_JAVA_OPTIONS, ""), _log_options(settings.spark.log_level)]
+    options = [conf.get(_JAVA_OPTIONS, ""), _log_options(settings.spark.log_level), _CHEAP_FORKS]
     conf[_JAVA_OPTIONS] = " ".join(filter(None, options))
     return conf | session_conf(settings) | chosen
 
