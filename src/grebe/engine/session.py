@@ -26,6 +26,12 @@ ICEBERG_EXTENSION = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExte
 DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 _EXTENSION_OF = {TableFormat.ICEBERG: ICEBERG_EXTENSION, TableFormat.DELTA: DELTA_EXTENSION}
 _SQLITE = "jdbc:sqlite:"
+_EXCLUDED_RULES = "spark.sql.optimizer.excludedRules"
+_BROKEN_RULES = tuple(
+    f"org.apache.spark.sql.catalyst.optimizer.{rule}"
+    for rule in ("PushProjectionThroughUnion", "CombineUnions")
+)
+"""They lose the columns of a correlated subquery that is selected from a UNION ALL (SPARK-59042)."""
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _CHEAP_FORKS = "-Djdk.lang.Process.launchMechanism=VFORK" if sys.platform == "linux" else ""
 """Hadoop sets the rights of every file that it writes to a local disk with a process of its own: chmod."""
@@ -58,7 +64,13 @@ def open_session(settings: Settings, spark: SparkSession | None = None) -> Spark
     _silence()
     for key, value in session_conf(settings, given=spark is not None).items():
         ours.conf.set(key, value)
+    excluded = str(ours.conf.get(_EXCLUDED_RULES, "") or "")
+    ours.conf.set(_EXCLUDED_RULES, ",".join(dict.fromkeys([*_words(excluded), *_BROKEN_RULES])))
     return ours
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
 
 
 def session_conf(settings: Settings, *, given: bool = False) -> dict[str, str]:

@@ -1,0 +1,73 @@
+"""Views and histories that once went wrong, found by the laws."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from grebe.config import Settings
+from grebe.engine import tiny
+from grebe.engine.engine import Engine
+from grebe.engine.session import open_session
+from grebe.model import Outcome, Policy
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+UNION = "(SELECT k, y FROM t UNION ALL SELECT y AS k, z AS y FROM u)"
+MARK = "EXISTS (SELECT 1 FROM u AS m WHERE m.y <=> s.k)"
+SUBQUERIES_OVER_UNIONS = {
+    "exists": f"SELECT k, {MARK} AS m FROM {UNION} AS s",
+    "in": f"SELECT k, k IN (SELECT m.y FROM u AS m WHERE m.z >= s.y) AS m FROM {UNION} AS s",
+    "scalar": f"SELECT k, (SELECT MAX(m.z) FROM u AS m WHERE m.y = s.k) AS m FROM {UNION} AS s",
+    "in a union": f"SELECT k, {MARK} AS m FROM {UNION} AS s UNION ALL SELECT k, FALSE FROM t",
+    # Seed 3 of the laws: two sources change, and the mark is put on the sum of two changes.
+    "mark": "SELECT CASE WHEN a2.c1 IN (SELECT COUNT(a4.y) AS c1 FROM t AS a4 WHERE a4.k >= a1.y"
+    " HAVING MIN(a4.k) <= 3) THEN 1 ELSE 0 END AS c1 FROM t AS a1 CROSS JOIN (SELECT"
+    " COALESCE(a3.y, -1) AS c1 FROM u AS a3 WHERE NOT (1 >= a3.z)) AS a2 WHERE NOT (a1.y <= a1.k)",
+}
+
+
+def test_subqueries_that_are_selected_from_unions(
+    spark: SparkSession, project: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tiny, "ROWS", -1)
+    settings = replace(project, defaults=replace(project.defaults, schema="counter"))
+    for text in (
+        "CREATE NAMESPACE lake.counter",
+        "CREATE TABLE lake.counter.t (k INT, y INT) USING iceberg",
+        "CREATE TABLE lake.counter.u (y INT, z INT) USING iceberg",
+        "INSERT INTO lake.counter.u VALUES (3, 2), (3, 3), (2, 0), (1, NULL)",
+    ):
+        spark.sql(text).collect()
+    engine = Engine(settings, spark)
+    names = [
+        engine.define(name.replace(" ", "_"), sql, Policy.INCREMENTAL).name.name
+        for name, sql in SUBQUERIES_OVER_UNIONS.items()
+    ]
+    engine.refresh(names)
+    for text in (
+        "INSERT INTO lake.counter.u VALUES (0, 3), (2, 0)",
+        "INSERT INTO lake.counter.t VALUES (2, 0), (2, 3), (2, 0), (NULL, 1)",
+    ):
+        spark.sql(text).collect()
+    for result in engine.refresh(names):
+        assert result.outcome is Outcome.INCREMENTAL, result
+    for name in names:
+        engine.verify(name)
+
+
+def test_rules_that_the_caller_excluded_stay_excluded(
+    spark: SparkSession, project: Settings
+) -> None:
+    own = spark.newSession()
+    mine = "org.apache.spark.sql.catalyst.optimizer.ReorderJoin"
+    own.conf.set("spark.sql.optimizer.excludedRules", mine)
+    ours = str(open_session(project, own).conf.get("spark.sql.optimizer.excludedRules"))
+    assert ours.split(",")[0] == mine
+    assert ours.endswith("CombineUnions")
+    assert own.conf.get("spark.sql.optimizer.excludedRules") == mine
