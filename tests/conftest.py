@@ -33,7 +33,8 @@ INTERPRETED = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
-"""Over a few rows Spark's generated code costs more than it saves; the long suites generate it."""
+"""Over a few rows Spark's generated code costs more than it saves; the long suites generate it, unless
+GREBE_TEST_CODEGEN=0 says that they have to get far in little time."""
 
 # The first example of a Spark test also pays for Spark's start.
 settings.register_profile("dev", max_examples=25, deadline=None, print_blob=True)
@@ -74,7 +75,8 @@ def project(
     """The embedded default in a folder of its own, with an event log."""
     folder = tmp_path_factory.mktemp("project")
     is_long = any(item.get_closest_marker(name) for item in request.session.items for name in LONG)
-    conf = event_log_conf(event_log) | ({} if is_long else INTERPRETED)
+    generated = is_long and os.environ.get("GREBE_TEST_CODEGEN") != "0"
+    conf = event_log_conf(event_log) | ({} if generated else INTERPRETED)
     conf["spark.driver.memory"] = "2g"  # one Spark for hundreds of tests collects garbage otherwise
     lines = [f'"{key}" = "{value}"' for key, value in conf.items()]
     (folder / "grebe.toml").write_text("\n".join(["[spark.conf]", *lines, ""]))
