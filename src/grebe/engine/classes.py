@@ -68,7 +68,9 @@ def _key(java: Java, jars: Sequence[Path]) -> str:
     import pyspark
 
     release = java.home / "release"
-    words = [str(java.home.resolve()), pyspark.__version__, *pyspark.__path__, *map(str, jars)]
+    # Spark's launcher follows links before it writes the class path.
+    spark = Path(pyspark.__path__[0]).resolve()
+    words = [str(java.home.resolve()), pyspark.__version__, str(spark), *map(str, jars)]
     key = hashlib.sha256("\n".join(words).encode())
     key.update(release.read_bytes() if release.is_file() else b"")
     return key.hexdigest()[:12]
