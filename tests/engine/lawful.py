@@ -288,6 +288,8 @@ class Lake:
         found = self._found()
         connection = duckdb.connect()
         connection.execute("SET threads = 1")
+        # As Spark orders where the text does not say.
+        connection.execute("SET default_null_order = 'nulls_first_on_asc_last_on_desc'")
         for table, columns in COLUMNS.items():
             connection.register("held", self.held(table, columns))
             connection.execute(f"CREATE TABLE {table} AS SELECT * FROM held")
