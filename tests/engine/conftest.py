@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
+from engine.shop import At
 from engine.site import Site
 from evidence import LongRun
+from grebe.engine import refresh, run
+from grebe.formats.iceberg import commit
 
 OVER_CONNECT = ("SPARK_CONNECT_MODE_ENABLED", "1")
 """Without it PySpark's functions are those of a Spark in this process."""
@@ -18,6 +21,23 @@ def engine_run(long_run: LongRun) -> LongRun:
     """The long run with evidence of the engine's own, beside that of other rooms."""
     suite = f"engine_{long_run.suite}"
     return LongRun.resume(suite, long_run.check, long_run.minutes, folder=long_run.folder)
+
+
+@pytest.fixture
+def at(monkeypatch: pytest.MonkeyPatch) -> At:
+    """Does something once, in the middle of a refresh: when it comes by a place."""
+
+    def arrange(place: str, action: Callable[[], None]) -> None:
+        waiting = [action]
+
+        def reached(name: str) -> None:
+            if name == place and waiting:
+                waiting.pop()()
+
+        for module in (run, refresh, commit):
+            monkeypatch.setattr(module, "reach", reached)
+
+    return arrange
 
 
 @pytest.fixture(scope="session")

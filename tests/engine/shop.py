@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grebe.config import Settings
 from grebe.engine.engine import Engine
 from grebe.engine.refresh import RefreshResult
-from grebe.model import Outcome, Policy
+from grebe.errors import GrebeError
+from grebe.model import Outcome, Policy, TableName
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -17,6 +19,9 @@ MERGE_ON_READ = (
     "TBLPROPERTIES ('format-version'='3', 'write.delete.mode'='merge-on-read',"
     " 'write.update.mode'='merge-on-read', 'write.merge.mode'='merge-on-read')"
 )
+
+At = Callable[[str, Callable[[], None]], None]
+"""What the fixture `at` gives."""
 
 VIEWS = {
     "by_nation": """
@@ -85,6 +90,30 @@ class Shop:
             if result.outcome is not Outcome.FAILED:
                 self.engine.verify(f"{self.schema}.{result.view.name}")
         return {result.view.name: result for result in results}
+
+    def storage(self, name: str) -> TableName:
+        """The table behind a view."""
+        return self.engine.view(f"{self.schema}.{name}").storage_name
+
+    def rows(self, name: str) -> list[str]:
+        """What readers see, in no order."""
+        return sorted(map(str, self.spark.table(f"lake.{self.schema}.{name}").collect()))
+
+    def failed(self, name: str) -> GrebeError:
+        """The error of a refresh that must fail, and must leave what readers see as it is."""
+        before = self.rows(name)
+        (result,) = self.engine.refresh([f"{self.schema}.{name}"])
+        assert result.outcome is Outcome.FAILED, result
+        assert result.error is not None
+        assert self.rows(name) == before
+        return result.error
+
+    def equals(self, name: str, text: str) -> None:
+        """The view is its query over the sources as they are now."""
+        shown = self.spark.table(f"lake.{self.schema}.{name}")
+        query = self.spark.sql(text.format(s=f"lake.{self.schema}"))
+        assert shown.exceptAll(query).collect() == []
+        assert query.exceptAll(shown).collect() == []
 
     def batch(self, step: int) -> None:
         """Inserts, updates and deletes on both tables, NULLs, duplicates, rows that come and go."""

@@ -6,14 +6,16 @@ counts in docs/evidence/engine_crash.json.
 
 from __future__ import annotations
 
+import signal
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from engine.site import KINDS, MATRIX, SCHEMA, VIEWS, Site
 from evidence import LongRun
-from formats.commit.lake import until
+from formats.commit.lake import Barrier, until
 from grebe.engine import recover
 from grebe.engine.engine import Engine
 from grebe.formats.failpoints import VARIABLE
@@ -93,6 +95,30 @@ def test_a_young_branch_and_a_held_lease_are_left_alone(site: Site) -> None:
     held = site.engine.refresh([f"{SCHEMA}.sums"])[0]
     assert (held.outcome, held.reasons[0].code) == (Outcome.FAILED, "lease-held")
     site.registry.release(lease)
+    site.recovered()
+    site.refreshed()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["term", "int"])
+def test_a_refresh_that_is_stopped(site: Site, tmp_path: Path, number: signal.Signals) -> None:
+    """By a scheduler at once; by Ctrl-C when the views at hand are done, and no other begins."""
+    site.batch(110 + number)
+    victim = site.nursery.worker()
+    victim.ask("open", views={f"{SCHEMA}.{name}": text for name, text in site.views.items()})
+    before = {run.run_id for run in site.registry.runs()}
+    with Barrier(tmp_path / "stop") as barrier:
+        victim.send("refresh", failpoints=barrier.at("iceberg.proved"))
+        paused = barrier.arrive()
+        victim.signal(number)
+        if number == signal.SIGINT:
+            barrier.release(paused)
+    assert victim.answer() == {"died": True}
+    site.holds()
+    if number == signal.SIGINT:
+        assert not any(map(site.held, site.views))
+        begun = [run for run in site.registry.runs() if run.run_id not in before]
+        assert {run.outcome for run in begun} <= {Outcome.INCREMENTAL, Outcome.FAILED}
+        assert f"lake.{SCHEMA}.best" not in {run.view for run in begun}
     site.recovered()
     site.refreshed()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
@@ -11,9 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engine.shop import Shop
+from engine.shop import At, Shop
 from grebe.config import Settings
-from grebe.engine import refresh, run
 from grebe.model import Outcome, Policy
 
 if TYPE_CHECKING:
@@ -58,31 +56,8 @@ def shop(spark: SparkSession, project: Settings) -> Shop:
     return shop
 
 
-@pytest.fixture
-def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Callable[[], None]], None]:
-    """Does something once, in the middle of a refresh: when it comes by a place."""
-
-    def arrange(place: str, action: Callable[[], None]) -> None:
-        waiting = [action]
-
-        def reached(name: str) -> None:
-            if name == place and waiting:
-                waiting.pop()()
-
-        monkeypatch.setattr(refresh, "reach", reached)
-        monkeypatch.setattr(run, "reach", reached)
-
-    return arrange
-
-
-At = Callable[[str, Callable[[], None]], None]
-
-
 def equals(shop: Shop) -> None:
-    shown = shop.spark.table(f"lake.{shop.schema}.days")
-    query = shop.spark.sql(DAYS.format(s=f"lake.{shop.schema}"))
-    assert shown.exceptAll(query).collect() == []
-    assert query.exceptAll(shown).collect() == []
+    shop.equals("days", DAYS)
 
 
 def change(shop: Shop, number: int) -> None:
@@ -101,18 +76,6 @@ def test_what_a_source_gains_after_the_pin_comes_with_the_next_run(
     first = shop.refreshed()["days"]
     assert first.rows_in == 2
     assert shop.refreshed()["days"].rows_in == 2
-    equals(shop)
-
-
-@pytest.mark.spark
-def test_a_view_dropped_during_its_refresh_is_not_raised_from_the_dead(shop: Shop, at: At) -> None:
-    storage = shop.engine.view(f"{shop.schema}.days").storage_name
-    change(shop, 1000)
-    at("refresh.computed", lambda: shop.sql(f"DROP TABLE {storage.quoted()}"))
-    result = shop.engine.refresh()[0]
-    assert result.outcome is Outcome.FAILED
-    assert shop.engine.tables.position(storage, lambda: shop.spark) is None
-    assert shop.refreshed()["days"].outcome is Outcome.FULL
     equals(shop)
 
 
@@ -147,12 +110,29 @@ def test_two_tables_that_change_names_are_not_mixed_up(shop: Shop) -> None:
 
 @pytest.mark.spark
 def test_how_a_table_is_laid_out_does_not_matter(shop: Shop) -> None:
-    shop.sql("ALTER TABLE {s}.orders ADD PARTITION FIELD bucket(4, cust)")
-    shop.sql("ALTER TABLE {s}.orders WRITE ORDERED BY id")
-    change(shop, 1000)
-    shop.sql("DELETE FROM {s}.orders WHERE cust = 2")
-    assert shop.refreshed()["days"].outcome is Outcome.INCREMENTAL
-    equals(shop)
+    """Partitions, order, the version of the format: between two changes, in one window."""
+    shop.sql(
+        "CREATE TABLE {s}.old USING iceberg TBLPROPERTIES ('format-version'='1')"
+        " AS SELECT * FROM {s}.orders"
+    )
+    text = DAYS.replace("orders", "old")
+    shop.view("olds", text)
+    shop.refreshed()
+    for step, change in enumerate(
+        (
+            "ADD PARTITION FIELD bucket(4, cust)",
+            "SET TBLPROPERTIES ('format-version'='2', 'write.delete.mode'='merge-on-read')",
+            "WRITE ORDERED BY id",
+            "REPLACE PARTITION FIELD bucket(4, cust) WITH truncate(8, id)",
+            "SET TBLPROPERTIES ('format-version'='3')",
+        )
+    ):
+        shop.sql(f"ALTER TABLE {{s}}.old {change}")
+        shop.sql(f"INSERT INTO {{s}}.old VALUES ({1000 + step}, 3, 1, NULL, 0)")
+        shop.sql(f"DELETE FROM {{s}}.old WHERE id % 10 = {step}")
+        if step in (1, 4):
+            assert shop.refreshed()["olds"].outcome is Outcome.INCREMENTAL
+    shop.equals("olds", text)
 
 
 @pytest.mark.spark
@@ -160,6 +140,10 @@ def test_from_nothing_to_nothing(shop: Shop) -> None:
     shop.sql("DELETE FROM {s}.orders")
     assert shop.refreshed()["days"].outcome is Outcome.INCREMENTAL
     before = shop.refreshed()["days"]
+    commits = f"SELECT * FROM {shop.storage('days').quoted()}.snapshots"
+    written = shop.spark.sql(commits).count()
+    assert shop.refreshed()["days"].outcome is Outcome.NO_OP
+    assert shop.spark.sql(commits).count() == written
     shop.sql("DELETE FROM {s}.orders WHERE id = 1")
     after = shop.refreshed()["days"]
     assert (after.outcome, after.row_version) == (Outcome.NO_OP, before.row_version)

@@ -11,6 +11,7 @@ from engine.shop import Shop
 from grebe.config import Settings
 from grebe.engine import choice
 from grebe.engine.engine import Engine
+from grebe.engine.session import open_session
 from grebe.model import Frontier, Outcome, Policy
 
 if TYPE_CHECKING:
@@ -87,6 +88,30 @@ def test_parents_that_disagree_are_refreshed_or_refused(shop: Shop) -> None:
     assert [reason.code for reason in refused.reasons] == ["frontier-conflict"]  # type: ignore[attr-defined]
     assert set(alone(shop, "both")) == {"totals", "few", "both"}
     assert orders_of(shop, "both") == orders_of(shop, "few") == orders_of(shop, "totals")
+
+
+def test_a_diamond_with_a_branch_that_fails_stands_still(shop: Shop) -> None:
+    """The other branch goes on; what reads both waits until both show the same versions again."""
+    shop.view("shares", "SELECT id, cust, 100 / (amount - 50.5) AS share FROM {s}.orders")
+    shop.view("totals", TOTALS)
+    join = (
+        "SELECT s.id, s.share, t.total FROM {s}.shares AS s JOIN {s}.totals AS t ON s.cust = t.cust"
+    )
+    shop.view("joined", join)
+    shop.refreshed()
+    before, pinned = shop.rows("joined"), orders_of(shop, "joined")
+    shop.sql("INSERT INTO {s}.orders VALUES (90000, 1, 50.5, NULL, 0), (90001, 1, 2, NULL, 0)")
+    results = shop.refreshed()
+    assert results["shares"].reasons[0].code == "step-failed"
+    assert results["totals"].outcome is Outcome.INCREMENTAL
+    assert results["joined"].reasons[0].code == "upstream-failed"
+    refused = alone(shop, "joined", parents=False)["joined"]
+    assert [reason.code for reason in refused.reasons] == ["frontier-conflict"]  # type: ignore[attr-defined]
+    assert (shop.rows("joined"), orders_of(shop, "joined")) == (before, pinned)
+    shop.sql("DELETE FROM {s}.orders WHERE id = 90000")
+    assert {result.outcome for result in shop.refreshed().values()} == {Outcome.INCREMENTAL}
+    assert orders_of(shop, "joined") == orders_of(shop, "shares") == orders_of(shop, "totals")
+    shop.equals("joined", join)
 
 
 def test_parents_agree_when_only_maintenance_lies_between(shop: Shop) -> None:
@@ -166,6 +191,39 @@ def test_a_new_process_takes_up_where_the_old_one_stopped(shop: Shop) -> None:
     assert stored["spark.sql.session.timeZone"] != "Asia/Tokyo"
 
 
+def test_a_session_with_other_settings_computes_the_same_rows(shop: Shop) -> None:
+    """What a query means was settled when the view was made: zone, ANSI, case."""
+    text = (
+        "SELECT id, hour(timestamp_seconds(id * 3600)) AS h, try_cast(concat(id, 'x') AS INT) AS w,"
+        " CAST(amount AS STRING) AS a, ID % 7 AS d FROM {s}.orders"
+    )
+    shop.view("meaning", text)
+    shop.refreshed()
+    shop.sql("INSERT INTO {s}.orders VALUES (90, 1, 2.5, NULL, 0)")
+    far = open_session(shop.engine.settings, shop.spark)
+    for key, value in (
+        ("spark.sql.session.timeZone", "Asia/Tokyo"),
+        ("spark.sql.ansi.enabled", "false"),
+        ("spark.sql.caseSensitive", "true"),
+    ):
+        far.conf.set(key, value)
+    other = Engine(shop.engine.settings, far)
+    other.define(f"{shop.schema}.meaning", text.format(s=shop.schema), Policy.INCREMENTAL)
+    assert other.refresh()[0].outcome is Outcome.INCREMENTAL
+    other.verify(f"{shop.schema}.meaning")
+    shop.equals("meaning", text)
+    shop.view("divided", "SELECT id, 1 / (cust - 21) AS part FROM {s}.orders")
+    shop.refreshed()
+    shop.sql("INSERT INTO {s}.orders VALUES (91, 21, 1, NULL, 0)")
+    other.define(
+        f"{shop.schema}.divided",
+        f"SELECT id, 1 / (cust - 21) AS part FROM {shop.schema}.orders",
+        Policy.INCREMENTAL,
+    )
+    (result,) = other.refresh([f"{shop.schema}.divided"])
+    assert result.reasons[0].code == "step-failed"  # as the query fails where it was written
+
+
 def test_columns_that_change_below_a_view(shop: Shop) -> None:
     """Unused ones are followed; a used one is compiled again, or named when it is gone."""
     shop.sql("CREATE TABLE {s}.facts (k INT, v INT, w INT) USING iceberg")
@@ -175,26 +233,38 @@ def test_columns_that_change_below_a_view(shop: Shop) -> None:
     shop.view("other", FEW)
     shop.refreshed()
     shop.sql("ALTER TABLE {s}.facts RENAME COLUMN w TO unused")
+    shop.sql("ALTER TABLE {s}.facts ALTER COLUMN v FIRST")
+    shop.sql("INSERT INTO {s}.facts VALUES (7, 2, 0)")
+    assert shop.refreshed()["sums"].outcome is Outcome.INCREMENTAL
     shop.sql("ALTER TABLE {s}.facts DROP COLUMN unused")
+    shop.sql("ALTER TABLE {s}.facts ALTER COLUMN v AFTER k")
     shop.sql("INSERT INTO {s}.facts VALUES (2, 7)")
     assert shop.refreshed()["sums"].outcome is Outcome.INCREMENTAL
+    composed_equals(
+        shop, "sums", f"SELECT k, SUM(v) AS total FROM lake.{shop.schema}.facts GROUP BY k"
+    )
     shop.sql("ALTER TABLE {s}.facts ALTER COLUMN v TYPE BIGINT")
     shop.sql("INSERT INTO {s}.facts VALUES (3, 5000000000)")
     results = shop.refreshed()
     assert results["rows"].outcome is Outcome.FULL
-    assert results["rows"].reasons
+    assert [reason.code for reason in results["rows"].reasons] == ["schema-changed"]
     assert shop.spark.table(f"lake.{shop.schema}.rows").dtypes == [("v", "bigint")]
     composed_equals(shop, "rows", f"SELECT v FROM lake.{shop.schema}.facts")
     shop.sql("ALTER TABLE {s}.facts DROP COLUMN v")
     shop.sql("ALTER TABLE {s}.facts ADD COLUMN v BIGINT")
     shop.sql("INSERT INTO {s}.facts VALUES (4, 1)")
-    assert shop.refreshed()["rows"].outcome is Outcome.FULL
+    added = shop.refreshed()["rows"]
+    assert added.outcome is Outcome.FULL
+    assert [reason.code for reason in added.reasons] == ["schema-changed"]
     composed_equals(shop, "rows", f"SELECT v FROM lake.{shop.schema}.facts")
-    shop.sql("ALTER TABLE {s}.facts RENAME COLUMN v TO value")
-    results = shop.refreshed()
-    assert results["rows"].outcome is Outcome.FAILED
-    assert results["rows"].reasons[0].code == "unknown-column"
-    assert results["other"].outcome is not Outcome.FAILED
+    before = shop.rows("rows")
+    for text in ("RENAME COLUMN v TO value", "DROP COLUMN value"):
+        shop.sql(f"ALTER TABLE {{s}}.facts {text}")
+        results = shop.refreshed()
+        assert results["rows"].outcome is Outcome.FAILED
+        assert results["rows"].reasons[0].code == "unknown-column"
+        assert results["other"].outcome is not Outcome.FAILED
+        assert shop.rows("rows") == before
 
 
 def test_a_source_that_is_gone_stops_only_what_reads_it(shop: Shop) -> None:
@@ -212,12 +282,16 @@ def test_state_of_another_layout_is_rebuilt_or_refused(
 ) -> None:
     shop.view("few", FEW, Policy.AUTO)
     shop.refreshed()
+    before = shop.rows("few")
+    shop.sql("DELETE FROM {s}.orders WHERE cust = 19")
     monkeypatch.setattr(choice, "LAYOUT", choice.LAYOUT - 1)
     refused = shop.engine.refresh()[0]
     assert refused.reasons[0].code == "layout-newer"
+    assert shop.rows("few") == before
     monkeypatch.setattr(choice, "LAYOUT", choice.LAYOUT + 2)
     rebuilt = shop.engine.refresh()[0]
     assert (rebuilt.outcome, rebuilt.reasons[0].code) == (Outcome.FULL, "layout-older")
+    shop.equals("few", FEW)
 
 
 def test_a_lost_public_name_comes_back_with_the_next_refresh(shop: Shop) -> None:

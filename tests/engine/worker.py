@@ -10,6 +10,7 @@ import json
 import os
 import signal
 import socket
+import struct
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -100,6 +101,12 @@ class Worker:
         self.send(do, **command)
         return self.answer()
 
+    def signal(self, number: int) -> None:
+        """What a terminal or a scheduler sends."""
+        size = struct.calcsize("3i")
+        peer = self.connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
+        os.kill(struct.unpack("3i", peer)[0], number)
+
     def close(self) -> None:
         self.connection.close()
 
@@ -188,7 +195,11 @@ def serve(folder: Path, url: str) -> None:
     stream = connection.makefile("rw")
     program = Program(folder, url)
     for line in stream:
-        stream.write(json.dumps(program.handle(json.loads(line))) + "\n")
+        try:
+            answer = program.handle(json.loads(line))
+        except KeyboardInterrupt:
+            os._exit(130)
+        stream.write(json.dumps(answer) + "\n")
         stream.flush()
     os._exit(0)
 
@@ -200,6 +211,7 @@ def main(folder: Path, url: str) -> None:
     del pyarrow, pyspark
     os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have switched it off
     for _ in sys.stdin:
         if os.fork() == 0:
             serve(folder, url)

@@ -53,7 +53,7 @@ def unknown(
     """The error for a run of which nobody can say whether it landed."""
     return UnknownOutcomeError(
         f'it is unknown whether run "{run_id}" landed in table "{name}"',
-        detail=first_line(cause),
+        detail=cause_of(cause),
         hint="nothing was deleted; the next refresh reads the table and knows",
         run_id=run_id,
         step=step,
@@ -69,8 +69,16 @@ _DISK: Final = {
     "File too large": ("the disk takes no file of that size", _ROOM),
     "Permission denied": ("a file or folder may not be used", _RIGHTS),
     "Read-only file system": ("the disk is read-only", "make the disk writable"),
+    "Input/output error": ("the disk cannot be read or written", "have the disk looked at"),
+    "Too many open files": (
+        "the process can open no more files",
+        "raise its limit of open files (ulimit -n)",
+    ),
 }
 """What a disk says that takes no more, in any engine's words: what it means, and what to do."""
+
+
+_CALL: Final = "An error occurred while calling"
 
 
 def disk_trouble(error: BaseException | None) -> tuple[str, str] | None:
@@ -100,7 +108,14 @@ def cause_of(error: Exception | None) -> str:
 
 
 def first_line(error: Exception | None) -> str:
-    """What an error says, without its stack."""
+    r"""What an error says, without its stack.
+
+    >>> first_line(Exception("An error occurred while calling o1.sql.\n: java.Bad: gone\n\tat x"))
+    'java.Bad: gone'
+    """
     if error is None:
         return "no cause known"
-    return str(error).strip().partition("\n")[0] or repr(error)
+    said, _, rest = str(error).strip().partition("\n")
+    # What Spark says stands below the call that failed.
+    below = rest.partition("\n")[0].removeprefix(": ").strip()
+    return (below if said.startswith(_CALL) and below else said) or repr(error)

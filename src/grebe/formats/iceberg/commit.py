@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import logging
 import re
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 from grebe.errors import (
@@ -59,8 +59,9 @@ PLACES = (
 """The places between the steps of a commit, in order, where tests can interfere."""
 
 REAPPLIES = 3
-TRIES = 8
 PATIENCE_SECONDS = 30
+PAUSES = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.0, 1.0)
+"""Before each attempt at a statement: a catalog that is down for a moment is not hurried."""
 BRANCH_DAYS = 2
 
 log = logging.getLogger(__name__)
@@ -246,15 +247,22 @@ class Committer:
         raise failed(self.name, run.id, "publish", cause) from cause
 
     def _outcome(self, run: Run, tip: int, cause: Exception | None) -> bool | None:
-        """Whether the run landed, read from the table; None when main did not move at all."""
-        try:
-            reach("iceberg.outcome")
-            lineage = self._read()
-            if lineage.now.head == run.base:
-                return None
-            return any(snapshot.id == tip for snapshot in lineage.walk(lineage.now.head))
-        except Exception as error:
-            raise unknown(self.name, run.id, "publish", cause) from error
+        """Whether the run landed, read from the table; None when main did not move at all.
+
+        A catalog that is down when it should publish is down a moment later, too: it is asked again
+        before anybody calls the outcome unknown.
+        """
+        unread: Exception | None = None
+        for _ in self._tries():
+            try:
+                reach("iceberg.outcome")
+                lineage = self._read()
+                if lineage.now.head == run.base:
+                    return None
+                return any(snapshot.id == tip for snapshot in lineage.walk(lineage.now.head))
+            except Exception as error:
+                unread = error
+        raise unknown(self.name, run.id, "publish", cause) from unread
 
     def _finish(self, run: Run, landed: list[Snapshot]) -> Committed:
         """What was committed, after its tag is set and its branch is gone, or left to recovery."""
@@ -315,9 +323,10 @@ class Committer:
 
     def _tries(self) -> Iterator[int]:
         """Attempts at a statement, as long as they fail quickly: a dead server is not asked again."""
-        begun = time.monotonic()
-        for number in range(TRIES):
-            if time.monotonic() - begun < PATIENCE_SECONDS:
+        begun = monotonic()
+        for number, pause in enumerate(PAUSES):
+            if monotonic() - begun < PATIENCE_SECONDS:
+                sleep(pause)
                 yield number
 
     def _read(self) -> Lineage:
