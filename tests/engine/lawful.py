@@ -37,8 +37,9 @@ TYPES = {"k": "INT", "x": "INT", "y": "INT", "z": "INT"}
 ROW_CHANGES = ("insert", "insert", "delete", "update", "update", "merge", "transient", "nothing")
 LARGE_CHANGES = ("overwrite", "truncate", "rollback", "recreate", "replace", "expire")
 HARMLESS = ("compact", "manifests", "add column", "rename unused")
-TOTALS = re.compile("ROLLUP|CUBE")
-"""Of nothing, DuckDB makes a grand total and Spark does not: there Spark itself is asked."""
+SPARKS_OWN = re.compile(r"ROLLUP|CUBE|, [^()]*\) (NOT )?IN \(SELECT")
+"""Where Spark itself is asked: of nothing, DuckDB makes a grand total and Spark does not; and for DuckDB a row
+with a NULL in it is never surely outside of a subquery, whatever its other values are."""
 WAYS = ("copy-on-write", "merge-on-read")
 
 Bag = Counter[tuple[str | None, ...]]
@@ -117,7 +118,7 @@ class Lake:
 
     def _is_clear(self, text: Text) -> bool:
         """False for what DuckDB and Spark read differently and Spark cannot read as it stands."""
-        if not TOTALS.search(text.composed):
+        if not SPARKS_OWN.search(text.composed):
             return True
         try:
             return bool(self.spark.sql(self.over_lake(text.composed)).columns)
@@ -296,7 +297,7 @@ class Lake:
         for name, text in self.views.items():
             rows = (
                 self.spark.sql(self.over_lake(text.composed)).collect()
-                if TOTALS.search(text.composed)
+                if SPARKS_OWN.search(text.composed)
                 else connection.execute(text.composed).fetchall()
             )
             expected: Bag = Counter(
