@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from compiler.random_queries import COLUMNS
-from engine.lawful import TOTALS, Lake, Text
+from engine.lawful import SPARKS_OWN, Lake, Text
 from grebe import config
 from grebe.ducklake import load_extensions
 from grebe.engine.engine import Engine
@@ -130,7 +130,7 @@ class MixedLake(Lake):
         self.sql(self.rng.choice(UPKEEP))
 
     def _is_clear(self, text: Text) -> bool:
-        return not TOTALS.search(text.composed)
+        return not SPARKS_OWN.search(text.composed)
 
     def held(self, table: str, columns: Sequence[str]) -> pa.Table:
         if CATALOG_OF[table] != "duck":
