@@ -36,12 +36,18 @@ NATIONS = """
 
 
 @pytest.fixture(scope="module")
-def shop(spark: SparkSession, project: Settings) -> Shop:
-    """One for all: each test ends with views that follow their sources."""
+def shared(spark: SparkSession, project: Settings) -> Shop:
+    """One for all tests, in whatever order they come."""
     shop = Shop.opened(spark, project, "movers", orders=40)
     shop.view("days", DAYS)
-    shop.refreshed()
     return shop
+
+
+@pytest.fixture
+def shop(shared: Shop) -> Shop:
+    """Its views follow their sources, whatever another test has left."""
+    shared.refreshed()
+    return shared
 
 
 def insert(shop: Shop, branch: str = "") -> None:
