@@ -11,7 +11,8 @@ import pytest
 
 TESTS = Path(__file__).resolve().parent.parent
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
+# A Spark of its own for minutes; `make test` has its share of Connect in test_session.py and in the formats' contract.
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
 
 
 def test_a_graph_of_views_over_connect(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -112,9 +113,14 @@ class DriverFiles:
         """Names with size and time; only of a folder on this machine."""
         try:
             with os.scandir(self._local(folder)) as entries:
-                stats = {entry.name: entry.stat() for entry in entries if entry.is_file()}
+                found = list(entries)
         except (FileNotFoundError, NotADirectoryError):
             return {}
+        stats = {}
+        for entry in found:
+            with suppress(FileNotFoundError):  # writers of a log make files and take them away
+                if entry.is_file():
+                    stats[entry.name] = entry.stat()
         return {name: (stat.st_size, stat.st_mtime_ns) for name, stat in stats.items()}
 
     def absent(self, paths: Sequence[str]) -> list[str]:
