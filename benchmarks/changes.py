@@ -1,6 +1,7 @@
 """What it costs to read the changes of a window: 0.1 % of a 6-million-row table.
 
     python -m benchmarks.changes [--scale 1] [--runs 9] [--folder .cache/bench] [--keep] [--modes mor cow]
+    python -m benchmarks.changes --scale 5 --growth: as many changed rows as with scale 1, in more files
 
 The tables hold the same rows and the same changes: Iceberg (v3) merge-on-read and copy-on-write, Delta
 with and without deletion vectors and a change data feed; changed in one place (clustered) and everywhere
@@ -106,11 +107,11 @@ def lineitem(folder: Path, scale: float) -> Path:
     return file
 
 
-def changed_keys(where: str, orders: int) -> str:
-    """A condition on l_orderkey that holds for about 0.1 % of the rows."""
+def changed_keys(where: str, orders: int, parts: int) -> str:
+    """A condition on l_orderkey that holds for about one of so many parts of the rows."""
     if where == "clustered":
-        return f"l_orderkey BETWEEN {orders // 3} AND {orders // 3 + orders // 1000}"
-    return "pmod(hash(l_orderkey), 1000) = 7"
+        return f"l_orderkey BETWEEN {orders // 3} AND {orders // 3 + orders // parts}"
+    return f"pmod(hash(l_orderkey), {parts}) = 7"
 
 
 def table_of(folder: Path, mode: str, where: str) -> tuple[TableName, str]:
@@ -141,11 +142,11 @@ def delta_base(folder: Path, file: Path) -> Path:
     return base
 
 
-def fill(spark: SparkSession, folder: Path, file: Path, mode: str, table: str) -> None:
+def fill(spark: SparkSession, folder: Path, file: Path, mode: str, table: str, files: int) -> None:
     """The table with its rows, in files that are sorted by key."""
     if mode not in DELTA:
         create(spark, file, mode, table)
-        rows = spark.read.parquet(str(file)).repartitionByRange(FILES, "l_orderkey")
+        rows = spark.read.parquet(str(file)).repartitionByRange(files, "l_orderkey")
         rows.sortWithinPartitions("l_orderkey", "l_linenumber").writeTo(table).append()
         return
     path = table.split("`")[1]
@@ -156,13 +157,15 @@ def fill(spark: SparkSession, folder: Path, file: Path, mode: str, table: str) -
         spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ({listed})").collect()
 
 
-def build(spark: SparkSession, folder: Path, file: Path, mode: str, where: str) -> Case:
+def build(
+    spark: SparkSession, folder: Path, file: Path, mode: str, where: str, growth: int = 1
+) -> Case:
     """A table and three commits on it: a third each of deletes, updates and inserts."""
     name, table = table_of(folder, mode, where)
-    fill(spark, folder, file, mode, table)
+    fill(spark, folder, file, mode, table, FILES * growth)
     orders = spark.sql(f"SELECT max(l_orderkey) FROM {table}").collect()[0][0]
     after = head(spark, folder, name)
-    keys = changed_keys(where, orders)
+    keys = changed_keys(where, orders, 1000 * growth)
     spark.sql(f"DELETE FROM {table} WHERE {keys} AND pmod(l_orderkey, 3) = 0").collect()
     spark.sql(
         f"UPDATE {table} SET l_quantity = l_quantity + 1 WHERE {keys} AND pmod(l_orderkey, 3) = 1"
@@ -280,6 +283,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=9)
     parser.add_argument("--folder", type=Path, default=Path(".cache/bench"))
     parser.add_argument("--modes", nargs="+", default=list(MODES), choices=[*MODES, *DELTA])
+    parser.add_argument("--growth", action="store_true", help="the same change of a larger table")
     parser.add_argument("--keep", action="store_true", help="tables of an earlier run")
     options = parser.parse_args()
     folder = options.folder.absolute()
@@ -288,11 +292,13 @@ def main() -> None:
     lines = [f'"{key}" = "{value}"' for key, value in event_log_conf(log).items()]
     (folder / "grebe.toml").write_text("\n".join(["[spark.conf]", *lines, ""]))
     spark = open_session(load(folder))
-    kinds = [(mode, where) for mode in options.modes for where in ("clustered", "spread")]
+    growth = round(options.scale) if options.growth else 1
+    places = ("clustered",) if options.growth else ("clustered", "spread")
+    kinds = [(mode, where) for mode in options.modes for where in places]
     if options.keep:
         cases = [built(spark, folder, mode, where) for mode, where in kinds]
     else:
-        cases = [build(spark, folder, file, mode, where) for mode, where in kinds]
+        cases = [build(spark, folder, file, mode, where, growth) for mode, where in kinds]
     found = []
     for result in results(spark, log, cases, options.runs):
         found.append(asdict(result))
@@ -302,6 +308,7 @@ def main() -> None:
         {"scale": options.scale, "load": os.getloadavg()[0], "results": found}, indent=2
     )
     kind = "delta-" if all(mode in DELTA for mode in options.modes) else ""
+    kind = "growth-" if options.growth else kind
     (RESULTS / f"changes-{kind}sf{options.scale:g}.json").write_text(text + "\n")
 
 

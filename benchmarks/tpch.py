@@ -104,26 +104,43 @@ class Lake:
         """The largest order key."""
         return int(self.spark.sql(f"SELECT max(o_orderkey) FROM {self.name('orders')}").first()[0])
 
-    def change(self, share: float, where: str, seed: int) -> None:
-        """Deletes, updates and inserts a third each of a share of the orders and their lines."""
+    def change(self, share: float, where: str, seed: int, kind: str = "mixed") -> str:
+        """Changes a share of the orders and their lines; which ones, as a condition on `{key}`.
+
+        Mixed changes delete, update and insert a third each.
+        """
         chosen = self._chosen(share, where, seed)
-        orders, lines = self.name("orders"), self.name("lineitem")
         for table, key, touch in (
-            (orders, "o_orderkey", "o_totalprice = o_totalprice + 1"),
-            (lines, "l_orderkey", "l_quantity = l_quantity + 1"),
+            (self.name("orders"), "o_orderkey", "o_totalprice = o_totalprice + 1"),
+            (self.name("lineitem"), "l_orderkey", "l_quantity = l_quantity + 1"),
         ):
+            parts = [f"AND pmod({key} + {seed}, 3) = {part}" for part in range(3)]
+            gone, touched, copied = parts if kind == "mixed" else [""] * 3
             keys = chosen.format(key=key)
-            self.spark.sql(f"DELETE FROM {table} WHERE {keys} AND pmod({key} + {seed}, 3) = 0")
-            self.spark.sql(
-                f"UPDATE {table} SET {touch} WHERE {keys} AND pmod({key} + {seed}, 3) = 1"
-            )
-            copy = self.spark.table(table).where(f"{keys} AND pmod({key} + {seed}, 3) = 2")
-            fresh = copy.withColumn(key, copy[key] + 1_000_000_000 + seed * 10_000_000)
-            fresh = fresh.coalesce(1).sortWithinPartitions(key)
-            if self.folder is None:
-                fresh.writeTo(table).append()
-            else:
-                fresh.write.format("delta").mode("append").save(table.split("`")[1])
+            if kind in ("mixed", "deletes"):
+                self.spark.sql(f"DELETE FROM {table} WHERE {keys} {gone}")
+            if kind in ("mixed", "updates"):
+                self.spark.sql(f"UPDATE {table} SET {touch} WHERE {keys} {touched}")
+            if kind in ("mixed", "inserts"):
+                self._copy(table, key, f"{keys} {copied}", 1_000_000_000 + seed * 10_000_000)
+        return chosen
+
+    def _copy(self, table: str, key: str, chosen: str, distance: int) -> None:
+        """Appends copies of some rows with keys that are far away."""
+        copy = self.spark.table(table).where(chosen)
+        fresh = copy.withColumn(key, copy[key] + distance)
+        fresh = fresh.coalesce(1).sortWithinPartitions(key)
+        if self.folder is None:
+            fresh.writeTo(table).append()
+        else:
+            fresh.write.format("delta").mode("append").save(table.split("`")[1])
+
+    def version(self, table: str) -> int:
+        """The snapshot of an Iceberg table that readers see now."""
+        history = (
+            f"SELECT snapshot_id FROM {self.name(table)}.history ORDER BY made_current_at DESC"
+        )
+        return int(self.spark.sql(f"{history} LIMIT 1").first()[0])
 
     def few(self, orders: int, seed: int) -> None:
         """Updates the price of one line of a few orders."""
