@@ -132,9 +132,9 @@ def require_jars() -> None:
 
 
 def prepare_classes() -> None:
-    """Keeps Spark's classes in a form that Java starts from in half of the time, where it can."""
+    """Keeps Spark's classes in a form that Java starts from in two thirds of the time, where it can."""
     if run([PYTHON, "-m", "grebe.engine.classes", "--have"], quiet=True) != 0:
-        say("preparing Spark's classes (half a minute, once)")
+        say("preparing Spark's classes (a minute, once)")
         run([PYTHON, "-m", "grebe.engine.classes"], quiet=True)
 
 

@@ -78,8 +78,19 @@ def test_a_java_that_makes_none_is_gone_without(
     monkeypatch.setattr(classes, "cache_folder", lambda: tmp_path)
     nowhere = Java(Path("/nowhere"), 17, "test")
     assert prepare(nowhere, JARS) is None
-    assert not list(tmp_path.glob("classes/*.jsa"))
     assert not list(tmp_path.glob("classes/make-*"))
+    # That is known from then on: nobody tries again.
+    monkeypatch.setattr(classes, "_make", pytest.fail)
+    assert prepare(nowhere, JARS) is None
+    assert archive_options(nowhere, JARS) == ""
+
+
+def test_a_cache_that_cannot_be_written_is_gone_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "classes").write_text("no folder")
+    monkeypatch.setattr(classes, "cache_folder", lambda: tmp_path)
+    assert prepare(JAVA, JARS) is None
 
 
 def test_old_archives_are_forgotten(tmp_path: Path) -> None:

@@ -133,7 +133,9 @@ def _classes(settings: Settings) -> str:
     java = find_java(settings.spark.java)
     if archive := archive_file(java, ensure_jars(java)):
         return f"prepared: {archive}"
-    return "not prepared; Spark would start in half of the time: python -m grebe.engine.classes"
+    return (
+        "not prepared; Spark would start in two thirds of the time: python -m grebe.engine.classes"
+    )
 
 
 def _registry(settings: Settings) -> str:
