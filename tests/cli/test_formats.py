@@ -192,19 +192,28 @@ def altered(site: Site) -> None:
 
 
 def lost_and_found(site: Site) -> None:
-    """The registry is gone; the tables know all that it takes to write it again."""
+    """The registry is gone; the tables know all that it takes to write it again.
+
+    So do tables that other tests left in the catalogs that all of them share: they are not ours.
+    """
     site.project.close()
     for file in (site.folder / ".grebe").glob("registry.db*"):
         file.unlink()
     site.project = project = Project.open(site.folder, spark=site.spark)
     assert project.views() == []
-    found = project.recover()
     prefix = f"{site.kind}.{site.schema}"
-    assert (found.views, found.problems) == ((f"{prefix}.child", f"{prefix}.sums"), ())
-    assert project.recover().to_dict() == {key: [] for key in found.to_dict()}
+
+    def recovered() -> dict[str, list[str]]:
+        found = project.recover().to_dict()
+        ours = {key: [item for item in items if prefix in item] for key, items in found.items()}
+        return {key: items for key, items in ours.items() if items}
+
+    assert recovered() == {"views": [f"{prefix}.child", f"{prefix}.sums"]}
+    assert recovered() == {}
     status = project.view("sums").status()
     assert (status.state, status.policy, status.lag) == (State.FRESH, Policy.STRICT, "1 hour")
-    assert {result.outcome for result in project.refresh()} == {Outcome.NO_OP}
+    names = [f"{prefix}.child", f"{prefix}.sums"]
+    assert {result.outcome for result in project.refresh(names)} == {Outcome.NO_OP}
 
 
 def vacuumed(site: Site) -> None:
