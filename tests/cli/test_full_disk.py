@@ -85,6 +85,7 @@ def test_a_registry_on_a_full_disk_is_told(grebe: Grebe, tmp_path: Path) -> None
         assert "[sql-syntax]" in grebe("refresh").err
 
 
+@pytest.mark.crash
 @pytest.mark.spark
 def test_a_warehouse_on_a_full_disk_is_told(
     spark: SparkSession, grebe: Grebe, tmp_path: Path
