@@ -14,6 +14,7 @@ from grebe.api import Project
 from grebe.engine import choice, refresh
 from grebe.engine.engine import Engine
 from grebe.engine.session import open_session
+from grebe.engine.tables import Tables
 from grebe.errors import InternalError, NotIncrementalError, StepFailedError
 from grebe.formats.failpoints import VARIABLE, reach
 from grebe.model import Outcome, State
@@ -321,6 +322,45 @@ def test_a_query_without_algebra_is_refreshed_in_full_from_what_it_pinned(shop: 
     assert found["shaped"].outcome is Outcome.FULL
     assert shop.rows("shaped") != before
     shows(shop, "shaped", SHAPED.replace("t.*", "t.id, t.k, t.x"))
+
+
+def test_old_versions_go_by_themselves_but_none_that_is_needed(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("brief", "whole"):
+        shop.view(name, SUMS)
+    soon = {"history.expire.max-snapshot-age-ms": "1"}
+    shop.project.view(f"{shop.schema}.brief").alter(properties=soon)
+    shop.view("few", "SELECT k, total FROM {s}.brief WHERE total > 25", policy="incremental")
+
+    def moved(*names: str) -> None:
+        shop.sql("UPDATE lake.{s}.t SET x = x + 1 WHERE id = 1")
+        for result in shop.project.refresh([f"{shop.schema}.{name}" for name in names]):
+            assert result.outcome is Outcome.INCREMENTAL
+
+    counts = []
+    for _ in range(3):
+        moved("brief", "whole")
+        counts.append((shop.snapshots("brief"), shop.snapshots("whole")))
+    assert sorted({many for _, many in counts}) == [many for _, many in counts]
+    assert counts[0][0] < counts[2][0]  # the child stands at the first version
+    shop.project.view(f"{shop.schema}.few").verify()
+    moved("few")
+    assert shop.snapshots("brief") > 2  # only a view that is written is looked after
+    for _ in range(2):
+        moved("brief", "few")
+    assert shop.snapshots("brief") <= 4
+    shows(shop, "brief", SUMS)
+    shows(shop, "few", f"SELECT k, total FROM ({SUMS}) WHERE total > 25")
+
+    def refuse(*_: object) -> None:
+        raise StepFailedError("the catalog is away")
+
+    monkeypatch.setattr(Tables, "expire", refuse)
+    with caplog.at_level("WARNING", logger="grebe"):
+        moved("brief")
+    assert "stay" in caplog.text
+    shows(shop, "brief", SUMS)
 
 
 def test_tables_of_former_definitions_go_after_the_retention(shop: Shop) -> None:

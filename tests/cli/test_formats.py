@@ -518,3 +518,21 @@ def test_rows_are_stored_in_the_order_of_cluster_by(site: Site) -> None:
             project.create_view(None, create.format(clause=clause))
         assert caught.value.code == "bad-cluster"
         assert caught.value.hint
+
+
+@LATER
+@pytest.mark.parametrize("kind", ["folders", "duck"])
+def test_old_versions_of_other_formats(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+    """Delta's files go by themselves; a DuckLake's snapshots are those of others, too."""
+    site.view("sums", SUMS)
+    if site.kind == "folders":
+        soon = {"delta.deletedFileRetentionDuration": "interval 1 milliseconds"}
+        site.project.view("sums").alter(properties=soon)
+    counts = []
+    with caplog.at_level("WARNING", logger="grebe"):
+        for _ in range(3):
+            site.moved("sums")
+            counts.append(site.files())
+    assert "stay" not in caplog.text
+    assert counts == ([1, 2, 2] if site.kind == "folders" else sorted(set(counts)))
+    site.project.view("sums").verify()

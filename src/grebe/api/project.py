@@ -17,6 +17,7 @@ from grebe.api.dag import Dag
 from grebe.api.dead_runs import settle, told
 from grebe.api.explained import Explained, Readiness, readiness
 from grebe.api.lookup import Lookup
+from grebe.api.old_versions import expire_old
 from grebe.api.planning import Plans, planned, standing_still
 from grebe.api.recovery import Recovered, recover
 from grebe.api.results import Results
@@ -435,6 +436,8 @@ class Project:
         if plant(self):
             views = self.written()
         done = self.builder.refresh(views, names, run_id, policy=chosen, jobs=jobs)
+        written = (Outcome.INCREMENTAL, Outcome.FULL)
+        expire_old(self, [str(item.view) for item in done if item.outcome in written])
         return Results(done).noted(views)
 
     def _all_fresh(
