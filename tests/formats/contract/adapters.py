@@ -56,6 +56,9 @@ class Adapter(Protocol):
     def other_sources(self, name: TableName) -> list[tuple[Source, set[str]]]:
         """The same table by other ways of reading, each with what its `way` may say."""
 
+    def own_reader(self, name: TableName) -> Source | None:
+        """The table read by its format's own reader, where the product has one besides."""
+
 
 @dataclass(frozen=True, slots=True)
 class IcebergAdapter:
@@ -117,6 +120,9 @@ class IcebergAdapter:
         source = IcebergSource(name, locator, SparkFiles(self._session), spark=self._session)
         return [(source, {"end-to-end/spark", "by-commit/spark"})]
 
+    def own_reader(self, name: TableName) -> Source | None:
+        return None
+
     def _session(self) -> SparkSession:
         return self.spark
 
@@ -151,6 +157,9 @@ class MemoryAdapter:
 
     def other_sources(self, name: TableName) -> list[tuple[Source, set[str]]]:
         return []
+
+    def own_reader(self, name: TableName) -> Source | None:
+        return None
 
 
 @dataclass(slots=True)
@@ -200,9 +209,12 @@ class DeltaAdapter:
 
     def other_sources(self, name: TableName) -> list[tuple[Source, set[str]]]:
         """Log, vectors and rows by Spark."""
-        files = SparkFiles(self._session)
-        source = DeltaSource(name, self.roots[name], files, spark=self._session)
+        source = self.own_reader(name)
         return [(source, {"end-to-end/spark", "by-commit/spark", "change-feed/spark"})]
+
+    def own_reader(self, name: TableName) -> DeltaSource:
+        files = SparkFiles(self._session)
+        return DeltaSource(name, self.roots[name], files, spark=self._session)
 
     def _session(self) -> SparkSession:
         return self.spark

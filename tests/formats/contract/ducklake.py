@@ -136,6 +136,9 @@ class DuckLakeAdapter:
         source = DuckLakeSource(name, self.lake.address, spark=lambda: self.spark, driver_budget=-1)
         return [(source, {"files/spark"})]
 
+    def own_reader(self, name: TableName) -> Source | None:
+        return None
+
 
 def _sql(name: TableName) -> str:
     return f'lake.{name.schema}."{name.name}"'

@@ -67,6 +67,10 @@ class SparkFolder:
         """The way by which a window was read, after it was compared with both versions."""
         changes = self.changes(after, upto, source)
         source = source or self.source()
+        for version in (after, upto):
+            columns = source.schema_at(version).columns
+            rows = source.read_at(version, [column.id for column in columns]).toArrow()
+            assert bag(rows) == self.rows(version, [column.name for column in columns]), version
         names = [column.name for column in source.schema_at(upto).columns]
         expected = difference(self.rows(upto, names), self.rows(after, names))
         assert bag(arrow_of(changes)) == expected, (after, upto, changes.way)

@@ -191,6 +191,7 @@ class DeltaSource:
         Raises:
             HistoryExpiredError: VACUUM took files of the version; Spark would say so much later.
         """
+        from grebe.formats.delta.live_rows import read_live, suits
         from grebe.formats.delta.spark_rows import read_version
 
         fields = _fields(self._schema(int(version)), columns)
@@ -198,6 +199,10 @@ class DeltaSource:
         if head != int(version):
             for path in self._planner.lost(Window(version, Version(str(head)))):
                 raise missing(path)
+        state = self._log.state(int(version))
+        if self._files.on_driver and fields and suits(state, self._root):
+            schema = TableSchema.of(state.metadata)
+            return read_live(self._session(), self._planner.deleted(state), schema, fields)
         return read_version(self._session(), self._root, int(version), fields)
 
     def _plan(self, window: Window) -> Plan:

@@ -23,7 +23,7 @@ from grebe.formats.identity import quoted
 from grebe.formats.spark_files import mark_table, normal_path
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.types import DataType, StructField
 
 _FIELD_ID = "parquet.field.id"
@@ -61,8 +61,8 @@ def _data_rows(
     if marks.num_rows:
         rows = rows.join(spark.createDataFrame(marks), ["__path", "__pos"], "left")
         weight = weight + sf.coalesce(sf.col("__mark"), sf.lit(0))
-    named = [sf.col(f"c{i}").alias(field.name) for i, field in enumerate(fields)]
-    return rows.select(*named, weight.cast("bigint").alias(WEIGHT)).where(f"{quoted(WEIGHT)} <> 0")
+    rows = named(rows, fields, weight.cast("bigint").alias(WEIGHT))
+    return rows.where(f"{quoted(WEIGHT)} <> 0")
 
 
 def _feed_rows(
@@ -76,8 +76,15 @@ def _feed_rows(
     rows = rows.join(sf.broadcast(_listed(spark, feeds, bases, schema, fields)), "__path")
     added = sf.col(CHANGE_TYPE).isin("insert", "update_postimage")
     weight = sf.when(added, sf.col("__base")).otherwise(-sf.col("__base"))
-    named = [sf.col(f"c{i}").alias(field.name) for i, field in enumerate(fields)]
-    return rows.select(*named, weight.cast("bigint").alias(WEIGHT))
+    return named(rows, fields, weight.cast("bigint").alias(WEIGHT))
+
+
+def named(rows: DataFrame, fields: Sequence[Field], *more: Column) -> DataFrame:
+    """The columns `c<i>` by the names of the fields."""
+    from pyspark.sql import functions as sf
+
+    names = [sf.col(f"c{i}").alias(field.name) for i, field in enumerate(fields)]
+    return rows.select(*names, *more)
 
 
 def _files(
@@ -87,7 +94,21 @@ def _files(
     fields: Sequence[Field],
     extra: Sequence[str] = (),
 ) -> DataFrame:
-    """The files' own columns as `c<i>` in the wanted types, with the path of each row's file."""
+    """The files' own columns, with the path of each row's file."""
+    from pyspark.sql import functions as sf
+
+    rows = stored_columns(spark, paths, schema, fields, extra)
+    return rows.withColumn("__path", normal_path(sf.col("_metadata.file_path")))
+
+
+def stored_columns(
+    spark: SparkSession,
+    paths: Sequence[str],
+    schema: TableSchema,
+    fields: Sequence[Field],
+    extra: Sequence[str] = (),
+) -> DataFrame:
+    """The files' own columns as `c<i>` in the wanted types, and Spark's `_metadata`."""
     from pyspark.sql import functions as sf
     from pyspark.sql.types import StringType, StructType
     from pyspark.sql.types import StructField as Part
@@ -98,12 +119,11 @@ def _files(
     reader = spark.read.schema(shape).option("datetimeRebaseMode", "CORRECTED")
     reader = reader.option("int96RebaseMode", "CORRECTED")
     files = reader.parquet(*[escape_glob(path) for path in paths])
-    named = [
+    columns = [
         sf.col(quoted(field.physical)).cast(_logical(field.type)).alias(f"c{i}")
         for i, field in stored.items()
     ]
-    path = normal_path(sf.col("_metadata.file_path")).alias("__path")
-    return files.select(*named, *extra, path, "_metadata")
+    return files.select(*columns, *extra, "_metadata")
 
 
 def _listed(

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from pyroaring import BitMap64
+
 from grebe.errors import HistoryExpiredError
 from grebe.formats.base import check_total
 from grebe.formats.delta.actions import ChangeFile, Commit, DataFile, FileKey
@@ -105,6 +107,12 @@ class Planner:
         paths = {file.path: None for file in gone}
         paths |= {path: None for file in gone if (path := self._vector_path(file))}
         return self._files.absent(list(paths))
+
+    def deleted(self, state: State) -> list[tuple[DataFile, BitMap64]]:
+        """The files of a version, with the deleted positions of each."""
+        files = list(state.files.values())
+        self._vectors.load(files)
+        return [(file, self._vectors.positions(file)) for file in files]
 
     def plan(self, window: Window) -> Plan:
         """The way that reads fewer bytes."""

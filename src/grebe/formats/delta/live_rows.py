@@ -1,0 +1,117 @@
+"""All rows of a version, read by Spark from the files that the log names, without a question to Delta.
+
+Delta's own reader asks its log by Spark jobs while a query is planned, about three for every version and one for
+every scan: two of the three seconds that a small refresh took. The log is read here anyway.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import reduce
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+from pyroaring import BitMap64
+
+from grebe.formats.delta.actions import DataFile
+from grebe.formats.delta.log import State
+from grebe.formats.delta.schema import Field, TableSchema
+from grebe.formats.delta.spark_rows import named, stored_columns
+from grebe.formats.files import missing
+from grebe.formats.frames import to_frame
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+FILES: Final = 256
+"""Spark opens every file: of more than these, Delta knows better which it need not."""
+DELETED: Final = 200_000
+"""Deleted rows that every task may have to look up."""
+FEATURES: Final = frozenset(
+    {"columnMapping", "deletionVectors", "timestampNtz", "v2Checkpoint", "vacuumProtocolCheck"}
+)
+"""What a table may ask of its readers; types that changed, say, are left to Delta."""
+_LISTED_AT_ONCE = "spark.sql.sources.parallelPartitionDiscovery.threshold"
+Live = Sequence[tuple[DataFile, BitMap64]]
+"""Files with the deleted positions of each."""
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+def suits(state: State, root: str) -> bool:
+    """Whether files and their deleted positions are all there is to a version.
+
+    A file's name must say which it is, and be one that Spark does not take for hidden.
+    """
+    files = list(state.files.values())
+    schema = TableSchema.of(state.metadata)
+    names = [_name(file) for file in files]
+    below = [part for f in files for part in f.path.removeprefix(root).split("/")[:-1] if part]
+    return (
+        0 < len(files) <= FILES
+        and sum(f.vector.cardinality for f in files if f.vector) <= DELETED
+        and state.protocol.reader <= FEATURES
+        and not schema.by_number
+        and not schema.partition_columns
+        and len(set(names)) == len(names)
+        and all(_PLAIN.fullmatch(name) for name in names)
+        and not any(part.startswith(("_", ".")) for part in below)
+    )
+
+
+def read_live(
+    spark: SparkSession,
+    deleted: Live,
+    schema: TableSchema,
+    fields: Sequence[Field],
+) -> DataFrame:
+    """The rows of files, but those at the deleted positions of each.
+
+    Raises:
+        HistoryExpiredError: a file is gone.
+    """
+    from pyspark.errors import AnalysisException
+
+    spark.conf.set(_LISTED_AT_ONCE, str(FILES))
+    whole = [file.path for file, positions in deleted if not positions]
+    marked = [(file, positions) for file, positions in deleted if positions]
+    frames = []
+    try:
+        if whole:
+            frames.append(named(stored_columns(spark, whole, schema, fields), fields))
+        if marked:
+            frames.append(_unmarked(spark, marked, schema, fields))
+    except AnalysisException as error:
+        if "PATH_NOT_FOUND" in str(error):
+            raise missing(str(error).partition("file:")[2].partition(". ")[0]) from error
+        raise
+    return reduce(lambda left, right: left.unionAll(right), frames)
+
+
+def _unmarked(
+    spark: SparkSession,
+    deleted: Live,
+    schema: TableSchema,
+    fields: Sequence[Field],
+) -> DataFrame:
+    from pyspark.sql import functions as sf
+
+    places = [np.frombuffer(found.to_array(), np.uint64) for _, found in deleted]
+    names = pa.array([_name(file) for file, _ in deleted], pa.string())
+    files = np.repeat(np.arange(len(places)), [len(found) for found in places])
+    marks = pa.table(
+        {
+            "__file": names.take(pa.array(files)),
+            "__pos": pa.array(np.concatenate(places).astype(np.int64)),
+        }
+    )
+    gone = to_frame(spark, marks, {"__file": "string", "__pos": "bigint"})
+    rows = stored_columns(spark, [file.path for file, _ in deleted], schema, fields).withColumns(
+        {"__file": sf.col("_metadata.file_name"), "__pos": sf.col("_metadata.row_index")}
+    )
+    return named(rows.join(sf.broadcast(gone), ["__file", "__pos"], "left_anti"), fields)
+
+
+def _name(file: DataFile) -> str:
+    return file.path.rpartition("/")[2]
