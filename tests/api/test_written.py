@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from grebe.api.facts import Facts, text_digest
+from grebe.api.old_versions import has_unknown_children
 from grebe.api.written import Written, all_written
 from grebe.config import load
 from grebe.registry.records import ViewRecord
@@ -92,3 +93,19 @@ def test_a_common_table_expression_is_no_table(tmp_path: Path) -> None:
     settings = load(tmp_path)
     view = Written(settings.resolve("x.v"), text, settings)
     assert view.tables == tuple(sorted(["lake.x.t", "lake.y.v", str(settings.resolve("w"))]))
+
+
+def test_a_child_that_was_never_compiled_here_holds_all_versions(tmp_path: Path) -> None:
+    """Its storage table may stand somewhere: only the record says where, and that is lost."""
+    settings = load(tmp_path)
+    texts = {"v": "SELECT a FROM x.t", "child": "SELECT a FROM x.v", "other": "SELECT a FROM x.t"}
+    views = {
+        str(name): Written(name, text, settings)
+        for name, text in ((settings.resolve(f"x.{key}"), text) for key, text in texts.items())
+    }
+    parent, child, other = views
+    assert [has_unknown_children(name, views) for name in (parent, child, other)] == [
+        True,
+        False,
+        False,
+    ]

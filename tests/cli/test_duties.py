@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,12 +11,17 @@ import pytest
 
 from cli.conftest import Grebe
 from cli.shop import Shop
-from grebe.api import Project
+from grebe.api import Project, old_versions
 from grebe.engine import choice, refresh
 from grebe.engine.engine import Engine
 from grebe.engine.session import open_session
 from grebe.engine.tables import Tables
-from grebe.errors import InternalError, NotIncrementalError, StepFailedError
+from grebe.errors import (
+    HistoryExpiredError,
+    InternalError,
+    NotIncrementalError,
+    StepFailedError,
+)
 from grebe.formats.failpoints import VARIABLE, reach
 from grebe.model import Outcome, State
 
@@ -363,6 +369,36 @@ def test_old_versions_go_by_themselves_but_none_that_is_needed(
     shows(shop, "brief", SUMS)
 
 
+def test_what_was_shown_within_the_retention_stays(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also when it was written long before, as a view's rows are that is refreshed once a month."""
+    name = shop.view("monthly", SUMS)
+    hour = {"history.expire.max-snapshot-age-ms": str(60 * 60 * 1000)}
+    shop.project.view(name).alter(properties=hour)
+
+    def moved() -> None:
+        shop.sql("UPDATE lake.{s}.t SET x = x + 1 WHERE id = 1")
+        assert shop.project.view(name).refresh().outcome is Outcome.INCREMENTAL
+
+    moved()
+    gone = datetime.now(UTC)
+    moved()
+    before, between = shop.rows("monthly"), datetime.now(UTC)
+
+    class Later(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> datetime:
+            return between + timedelta(hours=1)
+
+    monkeypatch.setattr(old_versions, "datetime", Later)
+    moved()
+    found = shop.project.read(name, as_of=between).collect()
+    assert sorted(tuple(row) for row in found) == before
+    with pytest.raises(HistoryExpiredError):
+        shop.project.read(name, as_of=gone)
+
+
 def test_tables_of_former_definitions_go_after_the_retention(shop: Shop) -> None:
     def storages() -> list[str]:
         found = shop.project.sql(f"SHOW TABLES IN lake.{shop.schema}").collect()
@@ -374,10 +410,16 @@ def test_tables_of_former_definitions_go_after_the_retention(shop: Shop) -> None
     shop.project.alter(name, sql=MOST.format(s=shop.schema))
     assert shop.project.vacuum(name, retention="0 days").removed == ()  # it is what is shown
     shop.project.view(name).refresh()
+    child = shop.project.view(f"{shop.schema}.few").status()
+    assert (child.state, [reason.code for reason in child.standing.reasons]) == (
+        State.STALE,
+        ["parent-replaced"],
+    )
     assert len(storages()) == 2
     assert shop.project.vacuum(name).removed == ()  # whoever began to read it may go on
     assert shop.project.vacuum(name, retention="0 days").removed == ()  # a child stands on it
     shop.project.refresh(f"{shop.schema}.few")
+    assert shop.project.view(f"{shop.schema}.few").status().state is State.FRESH
     (gone,) = shop.project.vacuum(name, retention="0 days").removed
     assert gone.name == first
     assert len(storages()) == 1

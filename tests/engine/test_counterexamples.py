@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from grebe import config
 from grebe.config import Settings
 from grebe.engine import tiny
 from grebe.engine.engine import Engine
@@ -69,3 +71,41 @@ def test_rules_that_the_caller_excluded_stay_excluded(
     assert ours.split(",")[0] == mine
     assert ours.endswith("CombineUnions")
     assert own.conf.get("spark.sql.optimizer.excludedRules") == mine
+
+
+FOLDERS = """
+[defaults]
+catalog = "folders"
+schema = "s"
+[catalogs.folders]
+format = "delta"
+root = "folders"
+"""
+
+
+def test_texts_that_spark_compares_without_their_blanks(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """A CHAR is stored with blanks, and so is what it is compared with; as a plain text it is another."""
+    (tmp_path / "grebe.toml").write_text(FOLDERS)
+    table = f"delta.`{tmp_path}/folders/s/t`"
+    for text in (
+        f"CREATE TABLE {table} (id INT, c CHAR(5), v VARCHAR(5)) USING delta",
+        f"INSERT INTO {table} VALUES (1, 'ab', 'ab'), (2, 'cd', 'cd')",
+    ):
+        spark.sql(text).collect()
+    engine = Engine(config.load(tmp_path), spark)
+    for name, sql in (
+        ("padded", "SELECT id FROM t WHERE c = 'ab'"),
+        ("all", "SELECT * FROM t"),
+        ("plain", "SELECT id FROM t WHERE v = 'ab'"),
+    ):
+        engine.define(name, sql, Policy.AUTO)
+    engine.refresh()
+    spark.sql(f"INSERT INTO {table} VALUES (3, 'ab', 'ab')").collect()
+    found = {item.view.name: item for item in engine.refresh()}
+    assert found["plain"].outcome is Outcome.INCREMENTAL
+    for name in ("padded", "all"):
+        assert [reason.code for reason in found[name].reasons] == ["type-without-identity"]
+    for name in found:
+        engine.verify(name)

@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from grebe.api.standing import NEVER
 from grebe.api.texts import digest_of, read_header, unreadable
-from grebe.api.upkeep import Vacuumed, bound_of, former_storages, storages_of
+from grebe.api.upkeep import (
+    Vacuumed,
+    bound_of,
+    former_storages,
+    needed_since,
+    storages_of,
+)
 from grebe.api.written import SUFFIXES, Written
 from grebe.engine.graph import descendants, levels
 from grebe.engine.shown import shown_storage
@@ -427,7 +433,8 @@ def vacuum(project: Project, view: Written, retention: str, *, force: bool) -> V
     storage = view.facts.storage
     readers = {} if force else project.written()
     look = project.look()
-    until, holding = bound_of(storage, readers, look, wanted)
+    since = needed_since(storage, look, wanted) if length else wanted
+    until, holding = bound_of(storage, readers, look, since)
     former = former_storages(view, readers, look, wanted)
     # Also what the view itself needs holds: where one history is that of all, its own last commit.
     before = until if length or until < wanted else None

@@ -23,7 +23,7 @@ from grebe.api.recovery import Recovered, recover
 from grebe.api.results import Results
 from grebe.api.seeds import plant
 from grebe.api.selection import Selection, exact_name, select
-from grebe.api.standing import Look, Standing, refreshed_at, standings
+from grebe.api.standing import Look, Standing, refreshed_at, replaced_parents, standings
 from grebe.api.upkeep import Retention, Vacuumed, retention
 from grebe.api.view import Runs, Status, Statuses, View
 from grebe.api.written import Written, all_written
@@ -436,8 +436,8 @@ class Project:
         if plant(self):
             views = self.written()
         done = self.builder.refresh(views, names, run_id, policy=chosen, jobs=jobs)
-        written = (Outcome.INCREMENTAL, Outcome.FULL)
-        expire_old(self, [str(item.view) for item in done if item.outcome in written])
+        # Also where no row changed: a frontier that moves alone is a version, too.
+        expire_old(self, [str(item.view) for item in done if item.outcome is not Outcome.FAILED])
         return Results(done).noted(views)
 
     def _all_fresh(
@@ -449,7 +449,7 @@ class Project:
             return None
         if any(views[name].policy is Policy.FULL or _by_clock(views[name]) for name in wanted):
             return None
-        if not all(_reads_current(views[name], views) for name in wanted):
+        if any(replaced_parents(views[name], views) for name in wanted):
             return None
         parents = {name: views[name].parents_among(views) for name in sorted(wanted)}
         results = Results()
@@ -540,13 +540,6 @@ class Project:
     def recover(self) -> Recovered:
         """Settle what died, and write the registry again from the tables where it is lost."""
         return recover(self)
-
-
-def _reads_current(view: Written, views: Mapping[str, Written]) -> bool:
-    """False when a view was compiled over the rows of a parent's former definition."""
-    read = {source.name for source in view.facts.sources} if view.facts else set()
-    above = [views[name].facts for name in view.parents_among(views)]
-    return all(facts is None or facts.storage in read for facts in above)
 
 
 def _by_clock(view: Written) -> bool:

@@ -128,14 +128,20 @@ def standings(views: Mapping[str, Written], look: Look) -> dict[str, Standing]:
             return found.get(name, own[name])
         above = {p: visit(p, (*path, name)) for p in views[name].parents_among(views)}
         behind = [p for p, item in above.items() if item.state is not State.FRESH]
+        former = replaced_parents(views[name], views)
         item = own[name]
-        if behind and item.state is State.FRESH:
-            reason = Reason("parent-stale", f"{', '.join(behind)} is not fresh")
+        reasons = list(views[name].notes)
+        if former:
+            text = f"the rows show a former definition of {', '.join(former)}"
+            reasons.append(Reason("parent-replaced", text))
+        if behind:
+            reasons.append(Reason("parent-stale", f"{', '.join(behind)} is not fresh"))
+        if (former or behind) and item.state is State.FRESH:
             since = [above[p].stale_since for p in behind]
             dated = [time for time in since if time is not None]
             item = Standing(
                 State.STALE,
-                (*views[name].notes, reason),
+                tuple(reasons),
                 (),
                 item.position,
                 min(dated) if dated else None,
@@ -146,6 +152,13 @@ def standings(views: Mapping[str, Written], look: Look) -> dict[str, Standing]:
     for name in views:
         visit(name, ())
     return found
+
+
+def replaced_parents(view: Written, views: Mapping[str, Written]) -> list[str]:
+    """The parents of whose former definitions a view shows the rows."""
+    read = {source.name for source in view.facts.sources} if view.facts else set()
+    above = [(name, views[name].facts) for name in view.parents_among(views)]
+    return [name for name, facts in above if facts is not None and facts.storage not in read]
 
 
 def standing(view: Written, look: Look) -> Standing:

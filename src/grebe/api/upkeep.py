@@ -176,6 +176,13 @@ def _together(source: TableName, names: Iterable[TableName], look: Look) -> list
     return [name for name in names if name.catalog == source.catalog]
 
 
+def needed_since(storage: TableName, look: Look, when: datetime) -> datetime:
+    """When that was committed which was shown at a moment: all that was shown since is still there."""
+    version = look.tables.version_at(storage, when, look.session)
+    moment = look.tables.moment(storage, version, look.session) if version else None
+    return min(when, moment) if moment else when
+
+
 def bound_of(
     storage: TableName, views: Mapping[str, Written], look: Look, wanted: datetime
 ) -> tuple[datetime, tuple[str, ...]]:
@@ -194,13 +201,19 @@ def _read_of(
     storage: TableName, views: Mapping[str, Written], look: Look
 ) -> Iterator[tuple[str, datetime]]:
     """When that was committed which each view shows of this one, or of what expires with it."""
-    by_source = points_by_source(views, look)
     alone = not look.tables.one_history(storage)
+    # Of a history of its own only those are asked that read it: others may be out of reach.
+    asked = {key: view for key, view in views.items() if not alone or _reads(view, storage)}
+    by_source = points_by_source(asked, look)
     for name in _together(storage, by_source, look):
         for key, point in by_source[name].items():
             # The newest version of a table is never removed from a history of its own.
             if not (alone and point.version == look.head(name).version):
                 yield key, look.moment(name, point)
+
+
+def _reads(view: Written, source: TableName) -> bool:
+    return view.facts is not None and any(item.name == source for item in view.facts.sources)
 
 
 def _proofs_beside(

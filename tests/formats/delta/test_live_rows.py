@@ -77,8 +77,17 @@ def test_columns_are_found_by_the_names_in_the_files(spark: SparkSession, tmp_pa
             {"enableTypeWidening": "true"},
             [ROWS, "ALTER TABLE {t} ALTER COLUMN id TYPE BIGINT", MORE],
         ),
+        ("id BIGINT, v CHAR(5)", "", {}, [MORE]),
+        (
+            "id BIGINT, _metadata STRUCT<file_name: STRING, row_index: BIGINT>",
+            "",
+            {},
+            [
+                "INSERT INTO {t} SELECT id, named_struct('file_name', 'x', 'row_index', 1L) FROM range(9)"
+            ],
+        ),
     ],
-    ids=["partitions", "numbers", "wider types"],
+    ids=["partitions", "numbers", "wider types", "blanks", "a name of Spark's"],
 )
 def test_what_only_delta_makes_sense_of(
     spark: SparkSession,

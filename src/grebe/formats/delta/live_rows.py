@@ -17,9 +17,8 @@ from pyroaring import BitMap64
 
 from grebe.formats.delta.actions import DataFile
 from grebe.formats.delta.log import State
-from grebe.formats.delta.schema import Field, TableSchema
+from grebe.formats.delta.schema import Field, TableSchema, without_identity
 from grebe.formats.delta.spark_rows import named, stored_columns
-from grebe.formats.files import missing
 from grebe.formats.frames import to_frame
 
 if TYPE_CHECKING:
@@ -42,7 +41,8 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 def suits(state: State, root: str) -> bool:
     """Whether files and their deleted positions are all there is to a version.
 
-    A file's name must say which it is, and be one that Spark does not take for hidden.
+    A file's name must say which it is, and be one that Spark does not take for hidden; no column may
+    have the name by which Spark gives it.
     """
     files = list(state.files.values())
     schema = TableSchema.of(state.metadata)
@@ -54,6 +54,8 @@ def suits(state: State, root: str) -> bool:
         and state.protocol.reader <= FEATURES
         and not schema.by_number
         and not schema.partition_columns
+        and not any(map(without_identity, schema.fields))
+        and all(field.physical.casefold() != "_metadata" for field in schema.fields)
         and len(set(names)) == len(names)
         and all(_PLAIN.fullmatch(name) for name in names)
         and not any(part.startswith(("_", ".")) for part in below)
@@ -66,26 +68,15 @@ def read_live(
     schema: TableSchema,
     fields: Sequence[Field],
 ) -> DataFrame:
-    """The rows of files, but those at the deleted positions of each.
-
-    Raises:
-        HistoryExpiredError: a file is gone.
-    """
-    from pyspark.errors import AnalysisException
-
+    """The rows of files, but those at the deleted positions of each."""
     spark.conf.set(_LISTED_AT_ONCE, str(FILES))
     whole = [file.path for file, positions in deleted if not positions]
     marked = [(file, positions) for file, positions in deleted if positions]
     frames = []
-    try:
-        if whole:
-            frames.append(named(stored_columns(spark, whole, schema, fields), fields))
-        if marked:
-            frames.append(_unmarked(spark, marked, schema, fields))
-    except AnalysisException as error:
-        if "PATH_NOT_FOUND" in str(error):
-            raise missing(str(error).partition("file:")[2].partition(". ")[0]) from error
-        raise
+    if whole:
+        frames.append(named(stored_columns(spark, whole, schema, fields), fields))
+    if marked:
+        frames.append(_unmarked(spark, marked, schema, fields))
     return reduce(lambda left, right: left.unionAll(right), frames)
 
 

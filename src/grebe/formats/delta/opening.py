@@ -154,7 +154,11 @@ class DeltaTables:
     def version_at(self, name: TableName, when: datetime, spark: Session) -> Version | None:
         """The newest commit by then that the log still has, None before the first run of ours."""
         log = self._log(name, spark)
-        for version in sorted(log.refreshed().commits, reverse=True):
+        versions = sorted(log.refreshed().commits, reverse=True)
+        oldest = log.commit(versions[-1]).committed_at if versions else None
+        if oldest is not None and oldest > when:
+            return None  # without reading all of the log to find that out
+        for version in versions:
             moment = log.commit(version).committed_at
             if moment is not None and moment <= when:
                 return Version(str(version)) if is_filled(log, version) else None

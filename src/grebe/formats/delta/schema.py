@@ -21,6 +21,8 @@ _MODE = "delta.columnMapping.mode"
 _PHYSICAL = "delta.columnMapping.physicalName"
 _ID = "delta.columnMapping.id"
 _COLLATIONS = "__COLLATIONS"
+_CHARS = "__CHAR_VARCHAR_TYPE_STRING"
+_PADDED = re.compile(r"(?<!var)char\(", re.IGNORECASE)
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SPARK_NAMES = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}
 
@@ -116,6 +118,8 @@ def _field(document: Mapping[str, Json], *, mapped: bool) -> Field:
     kind = _type(document["type"], mapped=mapped)
     if _COLLATIONS in notes:
         kind = Primitive("collated string")
+    if _PADDED.search(str(notes.get(_CHARS, ""))):
+        kind = Primitive(str(notes[_CHARS]))  # compared without its blanks, as no plain text is
     number = notes.get(_ID) if mapped else None
     physical = str(notes.get(_PHYSICAL, name)) if mapped else name
     return Field(physical, name, kind, bool(document.get("nullable", True)), number)

@@ -199,8 +199,10 @@ class DeltaSource:
         if head != int(version):
             for path in self._planner.lost(Window(version, Version(str(head)))):
                 raise missing(path)
-        state = self._log.state(int(version))
-        if self._files.on_driver and fields and suits(state, self._root):
+        state = self._log.state(int(version)) if self._files.on_driver and fields else None
+        if state is not None and suits(state, self._root):
+            for path in self._files.absent([file.path for file in state.files.values()]):
+                raise missing(path)
             schema = TableSchema.of(state.metadata)
             return read_live(self._session(), self._planner.deleted(state), schema, fields)
         return read_version(self._session(), self._root, int(version), fields)
