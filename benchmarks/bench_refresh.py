@@ -17,6 +17,7 @@ from pathlib import Path
 
 from benchmarks.eventlog import Work, event_log_conf, measured
 from benchmarks.tpch import Lake, parquet
+from benchmarks.tpch_ducklake import DuckLake
 from grebe.config import load
 from grebe.engine.engine import Engine
 from grebe.model import Outcome, Policy
@@ -35,6 +36,13 @@ TABLES = ("customer", "orders", "lineitem")
 CATALOGS = {
     "iceberg": [],
     "delta": ['catalog = "tables"', "[catalogs.tables]", 'format = "delta"', 'root = "tables"'],
+    "ducklake": [
+        'catalog = "tables"',
+        "[catalogs.tables]",
+        'format = "ducklake"',
+        'uri = "ducklake:sqlite:{folder}/meta.sqlite"',
+        'root = "{folder}/data"',
+    ],
 }
 
 
@@ -76,14 +84,13 @@ def main() -> None:
     parser.add_argument("--few", action="store_true", help="the floor: a change of ten rows")
     parser.add_argument("--no-full", action="store_true", help="leave the twins out")
     parser.add_argument("--folder", type=Path, default=Path(".cache/bench"))
-    parser.add_argument("--format", choices=["iceberg", "delta"], default="iceberg")
+    parser.add_argument("--format", choices=list(CATALOGS), default="iceberg")
     options = parser.parse_args()
-    delta = options.format == "delta"
-    folder = options.folder.absolute() / f"refresh{'-delta' * delta}-{options.scale:g}"
+    other = "" if options.format == "iceberg" else f"-{options.format}"
+    folder = options.folder.absolute() / f"refresh{other}-{options.scale:g}"
     log = folder / "events"
     engine = prepared(folder, log, options.format)
-    tables = folder / "tables" / "bench" if delta else None
-    lake = Lake(engine.spark, f"{engine.settings.defaults.catalog}.bench", tables)
+    lake = lake_of(engine, options.format, folder)
     lake.build(parquet(options.folder.absolute(), options.scale, TABLES))
     for view in options.views:
         engine.define(view, VIEWS[view], Policy.INCREMENTAL)
@@ -109,7 +116,15 @@ def main() -> None:
             engine.verify(case.view)
             print(json.dumps(case.line()), flush=True)
         cases += [case.line() for case in found]
-    keep(RESULTS / f"refresh{'-delta' * delta}-sf{options.scale:g}.json", cases)
+    keep(RESULTS / f"refresh{other}-sf{options.scale:g}.json", cases)
+
+
+def lake_of(engine: Engine, form: str, folder: Path) -> Lake | DuckLake:
+    """The sources, in the format that the views are stored in."""
+    if form == "ducklake":
+        return DuckLake(folder)
+    tables = folder / "tables" / "bench" if form == "delta" else None
+    return Lake(engine.spark, f"{engine.settings.defaults.catalog}.bench", tables)
 
 
 def keep(file: Path, cases: list[dict[str, object]]) -> None:
@@ -132,7 +147,16 @@ def prepared(folder: Path, log: Path, form: str = "iceberg") -> Engine:
     lines = [f'"{key}" = "{value}"' for key, value in event_log_conf(log).items()]
     lines += ['"spark.driver.memory" = "6g"']
     (folder / "grebe.toml").write_text(
-        "\n".join(["[defaults]", 'schema = "bench"', *CATALOGS[form], "[spark.conf]", *lines, ""])
+        "\n".join(
+            [
+                "[defaults]",
+                'schema = "bench"',
+                *(line.format(folder=folder) for line in CATALOGS[form]),
+                "[spark.conf]",
+                *lines,
+                "",
+            ]
+        )
     )
     return Engine(load(folder))
 

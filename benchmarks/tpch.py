@@ -152,7 +152,8 @@ class Lake:
 
     def _chosen(self, share: float, where: str, seed: int) -> str:
         if where == "spread":
-            return f"pmod(hash({{key}} + {seed}), {round(1 / share)}) = 7"
+            parts = round(1 / share)
+            return f"pmod(hash({{key}} + {seed}), {parts}) = {7 % parts}"
         # The newest keys, as real data arrives: inside the top one percent of the range.
         top = int(
             self.spark.sql(

@@ -262,4 +262,4 @@ def _sizes(pins: Mapping[TableName, Pinned], stats: Mapping[TableName, WindowSta
         changed += max(item.rows_added, item.rows_removed)
     totals = [pin.source.version_stats(pin.head.version).rows for pin in pins.values()]
     known = [total for total in totals if total is not None]
-    return Sizes(changed, sum(known) if len(known) == len(totals) else None)
+    return Sizes(changed, sum(known) if len(known) == len(totals) else None, len(pins))
