@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -12,6 +13,8 @@ from grebe.formats.weights import FileWeights
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
+
+_PLAIN = re.compile(r"[A-Za-z0-9._-]+")
 
 
 def normal_path(path: Column) -> Column:
@@ -23,14 +26,31 @@ def normal_path(path: Column) -> Column:
     return sf.concat(sf.lit("/"), sf.regexp_replace(bare, "^/+", ""))
 
 
-def mark_table(touched: Sequence[FileWeights[Any]]) -> pa.Table:
-    """One row per position that has another weight than the rest of its file."""
+def place_of_rows(paths: Sequence[str]) -> tuple[Column, Callable[[str], str]]:
+    """What tells the file of a row, in Spark and for a path: its name where that is enough.
+
+    A name costs nothing; a path in one spelling takes longer than all else that is done with a row.
+    """
+    from pyspark.sql import functions as sf
+
+    names = [_name(path) for path in paths]
+    if len(set(names)) == len(names) and all(_PLAIN.fullmatch(name) for name in names):
+        return sf.col("_metadata.file_name"), _name
+    return normal_path(sf.col("_metadata.file_path")), normal
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def mark_table(touched: Sequence[FileWeights[Any]], key: Callable[[str], str] = normal) -> pa.Table:
+    """One row per position that has another weight than the rest of its file, known by a key."""
     paths: list[str] = []
     places: list[int] = []
     weights: list[int] = []
     for entry in touched:
         for weight, positions in entry.marks.items():
-            paths += [normal(entry.file.path)] * len(positions)
+            paths += [key(entry.file.path)] * len(positions)
             places += list(positions)
             weights += [weight] * len(positions)
     return pa.table(

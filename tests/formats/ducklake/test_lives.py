@@ -238,6 +238,40 @@ def test_a_pinned_read_without_columns_counts(table: Table) -> None:
     assert table.source().read_at(table.source().head().version, []).count() == 16
 
 
+def test_row_groups_are_skipped_by_the_column_that_is_asked_for(table: Table) -> None:
+    """Columns are found by number, row groups are skipped by name: of a column that had another one, not."""
+    table.step(
+        "CREATE TABLE lake.t (a BIGINT, b BIGINT, k BIGINT)",
+        "INSERT INTO lake.t SELECT i, -i, i * 10 FROM range(2000) r(i)",
+    )
+    version = table.step(
+        "ALTER TABLE lake.t RENAME a TO c",
+        "ALTER TABLE lake.t RENAME b TO a",
+        "ALTER TABLE lake.t RENAME c TO b",
+        "INSERT INTO lake.t (a, b, k) SELECT -i, i, i * 10 FROM range(2000, 4000) r(i)",
+    )
+    assert table.natively(version)
+    frame = table.source().read_at(version, [1, 2, 3])
+    assert sorted(frame.columns) == ["a", "b", "k"]
+    for text, rows in (("a = -500", 1), ("b = 500", 1), ("k = 5000", 1), ("a > 0", 0)):
+        assert frame.where(text).count() == rows, text
+    plan = str(frame.where("k = 5000")._jdf.queryExecution().executedPlan().toString())  # type: ignore[operator]
+    assert "EqualTo(k,5000)" in plan  # never renamed: this one skips
+    assert "EqualTo(a," not in str(
+        frame.where("a = -500")._jdf.queryExecution().executedPlan().toString()  # type: ignore[operator]
+    )
+
+
+def test_few_changed_rows_in_large_files_are_read_from_the_feed(table: Table) -> None:
+    before = table.step(
+        "CREATE TABLE lake.t (id BIGINT, g VARCHAR)", f"INSERT INTO lake.t {MANY.format(0, 2000)}"
+    )
+    after = table.step("UPDATE lake.t SET g = 'x' WHERE id % 100 = 0")
+    changes = table.source(driver_budget=0).changes(Window(before, after), [1, 2])
+    assert changes.way == "feed/duckdb"
+    assert bag(arrow_of(changes)) == difference(table.seen[after], table.seen[before])
+
+
 def test_the_quoted_names_of_spark(table: Table) -> None:
     version = table.step(
         'CREATE TABLE lake.t ("a`b" BIGINT, "c.d" VARCHAR)', "INSERT INTO lake.t VALUES (1, 'x')"

@@ -17,10 +17,10 @@ from grebe.formats.delta.rows import CHANGE_TYPE
 from grebe.formats.delta.schema import Array, Field, Map, Primitive, Struct, TableSchema, Type
 from grebe.formats.delta.schema import spark_text as text_of
 from grebe.formats.delta.window import Plan
-from grebe.formats.files import escape_glob, normal
+from grebe.formats.files import escape_glob
 from grebe.formats.frames import to_frame
 from grebe.formats.identity import quoted
-from grebe.formats.spark_files import mark_table, normal_path
+from grebe.formats.spark_files import mark_table, place_of_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -51,13 +51,15 @@ def _data_rows(
 ) -> DataFrame:
     from pyspark.sql import functions as sf
 
-    paths = [weights.file.path for weights in plan.touched]
-    rows = _files(spark, paths, schema, fields).withColumn("__pos", sf.col("_metadata.row_index"))
     listed = {w.file.path: w.file.partition for w in plan.touched}
+    where, key = place_of_rows(list(listed))
+    rows = _files(spark, list(listed), schema, fields, where)
+    rows = rows.withColumn("__pos", sf.col("_metadata.row_index"))
     bases = pa.array([w.base for w in plan.touched], pa.int64())
-    rows = rows.join(sf.broadcast(_listed(spark, listed, bases, schema, fields)), "__path")
+    known = {key(path): partition for path, partition in listed.items()}
+    rows = rows.join(sf.broadcast(_listed(spark, known, bases, schema, fields)), "__path")
     weight = sf.col("__base")
-    marks = mark_table(plan.touched)
+    marks = mark_table(plan.touched, key)
     if marks.num_rows:
         rows = rows.join(spark.createDataFrame(marks), ["__path", "__pos"], "left")
         weight = weight + sf.coalesce(sf.col("__mark"), sf.lit(0))
@@ -71,9 +73,11 @@ def _feed_rows(
     from pyspark.sql import functions as sf
 
     feeds = {feed.file.path: feed.file.partition for feed in plan.feeds if feed.sign == sign}
-    rows = _files(spark, list(feeds), schema, fields, extra=(CHANGE_TYPE,))
+    where, key = place_of_rows(list(feeds))
+    rows = _files(spark, list(feeds), schema, fields, where, extra=(CHANGE_TYPE,))
     bases = pa.array([sign] * len(feeds), pa.int64())
-    rows = rows.join(sf.broadcast(_listed(spark, feeds, bases, schema, fields)), "__path")
+    known = {key(path): partition for path, partition in feeds.items()}
+    rows = rows.join(sf.broadcast(_listed(spark, known, bases, schema, fields)), "__path")
     added = sf.col(CHANGE_TYPE).isin("insert", "update_postimage")
     weight = sf.when(added, sf.col("__base")).otherwise(-sf.col("__base"))
     return named(rows, fields, weight.cast("bigint").alias(WEIGHT))
@@ -92,13 +96,11 @@ def _files(
     paths: Sequence[str],
     schema: TableSchema,
     fields: Sequence[Field],
+    where: Column,
     extra: Sequence[str] = (),
 ) -> DataFrame:
-    """The files' own columns, with the path of each row's file."""
-    from pyspark.sql import functions as sf
-
-    rows = stored_columns(spark, paths, schema, fields, extra)
-    return rows.withColumn("__path", normal_path(sf.col("_metadata.file_path")))
+    """The files' own columns, with what tells each row's file."""
+    return stored_columns(spark, paths, schema, fields, extra).withColumn("__path", where)
 
 
 def stored_columns(
@@ -135,7 +137,7 @@ def _listed(
 ) -> DataFrame:
     """One row per file: its base weight, and the values of the partition columns."""
     columns: dict[str, pa.Array] = {
-        "__path": pa.array([normal(path) for path in files], pa.string()),
+        "__path": pa.array(list(files), pa.string()),
         "__base": bases,
     }
     types = {"__path": "string", "__base": "bigint"}

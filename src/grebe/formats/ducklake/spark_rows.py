@@ -33,15 +33,16 @@ from grebe.formats.ducklake.state import (
     divided,
     earlier_types,
     name_mappings,
+    steady_names,
 )
-from grebe.formats.files import escape_glob, local_path, normal
+from grebe.formats.files import escape_glob, local_path
 from grebe.formats.frames import to_frame
 from grebe.formats.identity import quoted
-from grebe.formats.spark_files import mark_table, normal_path
-from grebe.formats.weights import Weights
+from grebe.formats.spark_files import mark_table, place_of_rows
+from grebe.formats.weights import FileWeights, Weights
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.types import DataType
 
 ARROW_BYTES = 64 * 1024 * 1024
@@ -71,6 +72,13 @@ def read_weighted(
     """All rows of the sides with their weights, in the names given; nothing runs yet."""
     table = sides[0].table
     earlier, mappings = earlier_types(session, table), name_mappings(session, table)
+    known_names = steady_names(session, table)
+    # Spark finds columns by id, but skips row groups by name: only where that is the same column's.
+    steady = {
+        field.id: field.name
+        for field in sides[0].fields
+        if field.id in known_names and not field.name.startswith("_")
+    }
     readings = [divided(s.state, s.files, s.fields, earlier, mappings) for s in sides]
     groups: dict[int | None, Weights[DataFile]] = {}
     for side, reading in zip(sides, readings, strict=True):
@@ -85,7 +93,8 @@ def read_weighted(
             weights,
             sides[0].fields,
             names,
-            None if mapping is None else mappings.get(mapping),
+            steady if mapping is None else mappings.get(mapping),
+            by_id=mapping is None,
         )
         for mapping, weights in groups.items()
         if weights.touched()
@@ -116,20 +125,23 @@ def _native(
     fields: Sequence[Field],
     names: Sequence[str],
     mapping: Mapping[int, str] | None,
+    *,
+    by_id: bool,
 ) -> DataFrame:
     """Rows of plain files, read from just those files, by field id or by the names in a file."""
     from pyspark.sql import functions as sf
     from pyspark.sql.types import IntegerType, StructField, StructType
 
     spark.conf.set(_BY_ID, "true")
-    columns = [f"__c{i}" if mapping is None else mapping[f.id] for i, f in enumerate(fields)]
+    named = mapping or {}
+    columns = [named.get(f.id, f"__c{i}") if by_id else named[f.id] for i, f in enumerate(fields)]
     shape = StructType(
         [
             StructField(
                 column,
-                _spark_type(field, by_id=mapping is None),
+                _spark_type(field, by_id=by_id),
                 True,
-                {_FIELD_ID: field.id} if mapping is None else {},
+                {_FIELD_ID: field.id} if by_id else {},
             )
             for column, field in zip(columns, fields, strict=True)
         ]
@@ -138,31 +150,53 @@ def _native(
     touched = weights.touched()
     reader = spark.read.schema(shape).option("datetimeRebaseMode", "CORRECTED")
     reader = reader.option("int96RebaseMode", "CORRECTED").option("recursiveFileLookup", "true")
-    files = reader.parquet(*[escape_glob(entry.file.path) for entry in touched])
-    bases = {entry.base for entry in touched}
-    marks = mark_table(touched)
-    if len(bases) == 1 and not marks.num_rows:
-        weight = sf.lit(bases.pop())
-        rows = files
-    else:
-        rows = files.select(
-            *[quoted(column) for column in columns],
-            normal_path(sf.col("_metadata.file_path")).alias("__path"),
-            sf.col("_metadata.row_index").alias("__pos"),
+
+    def read(entries: Sequence[FileWeights[DataFile]]) -> DataFrame:
+        return reader.parquet(*[escape_glob(entry.file.path) for entry in entries])
+
+    def weighted(rows: DataFrame, weight: Column) -> DataFrame:
+        items = [sf.col(quoted(c)).alias(name) for c, name in zip(columns, names, strict=True)]
+        return rows.select(*items, weight.cast("bigint").alias(WEIGHT))
+
+    # Files whose rows all count alike are only read: nobody asks for each row where it lies.
+    frames = [
+        weighted(read([e for e in touched if not e.marks and e.base == base]), sf.lit(base))
+        for base in sorted({entry.base for entry in touched if not entry.marks})
+    ]
+    marked = [entry for entry in touched if entry.marks]
+    if marked:
+        frames.append(
+            weighted(*_marked(spark, read(marked), marked, columns)).where(f"{quoted(WEIGHT)} <> 0")
         )
-        listed = spark.createDataFrame(
-            [(normal(entry.file.path), entry.base) for entry in touched],
-            "__path string, __base bigint",
-        )
-        rows = rows.join(sf.broadcast(listed), "__path", "left")
-        # A file that is read and not listed is one whose path is spelled in two ways.
-        lost = sf.raise_error(sf.concat(sf.lit("file without a weight: "), sf.col("__path")))
-        weight = sf.coalesce(sf.col("__base"), lost.cast("bigint"))
-        if marks.num_rows:
-            rows = rows.join(spark.createDataFrame(marks), ["__path", "__pos"], "left")
-            weight = weight + sf.coalesce(sf.col("__mark"), sf.lit(0))
-    items = [sf.col(quoted(c)).alias(name) for c, name in zip(columns, names, strict=True)]
-    return rows.select(*items, weight.cast("bigint").alias(WEIGHT)).where(f"{quoted(WEIGHT)} <> 0")
+    return reduce(lambda left, right: left.unionAll(right), frames)
+
+
+def _marked(
+    spark: SparkSession,
+    files: DataFrame,
+    entries: Sequence[FileWeights[DataFile]],
+    columns: Sequence[str],
+) -> tuple[DataFrame, Column]:
+    """Rows of files of which some positions count otherwise, and the weight of each."""
+    from pyspark.sql import functions as sf
+
+    where, key = place_of_rows([entry.file.path for entry in entries])
+    rows = files.select(
+        *[quoted(column) for column in columns],
+        where.alias("__path"),
+        sf.col("_metadata.row_index").alias("__pos"),
+    )
+    listed = spark.createDataFrame(
+        [(key(entry.file.path), entry.base) for entry in entries],
+        "__path string, __base bigint",
+    )
+    rows = rows.join(sf.broadcast(listed), "__path", "left")
+    # A file that is read and not listed is one whose path is spelled in two ways.
+    lost = sf.raise_error(sf.concat(sf.lit("file without a weight: "), sf.col("__path")))
+    weight = sf.coalesce(sf.col("__base"), lost.cast("bigint"))
+    marks = spark.createDataFrame(mark_table(entries, key))
+    rows = rows.join(marks, ["__path", "__pos"], "left")
+    return rows, weight + sf.coalesce(sf.col("__mark"), sf.lit(0))
 
 
 def _spark_type(field: Field, *, by_id: bool) -> DataType:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -53,6 +54,11 @@ class DataFile:
         return all(part is None or part <= snapshot for part in parts)
 
     @property
+    def deleted(self) -> int:
+        """The number of its rows that are deleted."""
+        return self.inlined_deletes + (self.deletes.count if self.deletes else 0)
+
+    @property
     def signature(self) -> tuple[int, int | None, int]:
         """What tells two states of the file apart; a delete in the catalog is never taken back."""
         return self.id, self.deletes.id if self.deletes else None, self.inlined_deletes
@@ -72,10 +78,7 @@ class State:
         """The number of rows, or None when files hold rows or deletes of later commits."""
         if not all(file.whole_at(self.snapshot) for file in self.files):
             return None
-        gone = sum(
-            file.inlined_deletes + (file.deletes.count if file.deletes else 0)
-            for file in self.files
-        )
+        gone = sum(file.deleted for file in self.files)
         kept = sum(file.records for file in self.files) - gone
         return kept + sum(count for _, count in self.inlined)
 
@@ -229,6 +232,16 @@ def earlier_types(session: Session, table: Table) -> dict[int, list[tuple[int, s
     for number, end, kind in rows:
         found.setdefault(number, []).append((end, kind))
     return found
+
+
+def steady_names(session: Session, table: Table) -> frozenset[int]:
+    """The columns that always had their name, which no other ever had: files have no other for them."""
+    rows = session.rows(
+        f"SELECT DISTINCT column_id, lower(column_name) FROM {session.meta}.ducklake_column"
+        f" WHERE table_id = {table.id} AND parent_column IS NULL"
+    )
+    ids, names = Counter(number for number, _ in rows), Counter(name for _, name in rows)
+    return frozenset(number for number, name in rows if ids[number] == names[name] == 1)
 
 
 def name_mappings(session: Session, table: Table) -> dict[int, dict[int, str] | None]:

@@ -22,6 +22,9 @@ from grebe.formats.ducklake.state import DataFile, State, read_state, touched
 from grebe.formats.ducklake.versions import INSERTS, KNOWN, REWRITES, ROW_KINDS, Ends
 from grebe.model import TableName, Window
 
+FEED_ROWS = 1_000_000
+"""Changed rows up to which the feed is read on the driver, whatever files they lie in."""
+
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
@@ -146,19 +149,25 @@ class WindowReader:
         size = sum(file.size for file in (*gone, *came))
         if not self.fields:
             return self._only_total(self.ends.total)
-        if spark is not None and size > budget:
-            return self._by_spark(states, spark())
+        large = spark is not None and size > budget
         way, rows = "feed/duckdb", None
         if self.ends.after == self.ends.upto or not states.differ:
             way, rows = "no-row-changed", self._nothing(states)
-        elif states.feed_is_trusted():
+        elif (not large or self._is_few(states, budget)) and states.feed_is_trusted():
             rows = self._feed()
             if _sum(rows) != self.ends.total:
                 rows = None
+        if rows is None and spark is not None and large:
+            return self._by_spark(states, spark())
         if rows is None:
             way, rows = "files/duckdb", self._difference(states)
         check_total(self.name, self.window, self.ends.total, _sum(rows))
         return Changes(way, arrow=consolidate_arrow(rows), bytes_read=size, total=self.ends.total)
+
+    @staticmethod
+    def _is_few(states: States, budget: int) -> bool:
+        """Whether the feed fits on the driver: only what changed, in however large files it lies."""
+        return budget >= 0 and moved(*states.touched) <= FEED_ROWS
 
     @property
     def _names(self) -> list[str]:
@@ -219,6 +228,16 @@ class WindowReader:
 
         weights = pa.array([total] if total else [], pa.int64())
         return Changes("metadata", arrow=pa.table({WEIGHT: weights}), bytes_read=0, total=total)
+
+
+def moved(gone: Sequence[DataFile], came: Sequence[DataFile]) -> int:
+    """About how many rows differ between two lists of files, by what they say of themselves."""
+    old, new = ({file.id: file for file in files} for files in (gone, came))
+    both = old.keys() & new.keys()
+    apart = [file for files in (old, new) for number, file in files.items() if number not in both]
+    return sum(file.records for file in apart) + sum(
+        abs(new[number].deleted - old[number].deleted) for number in both
+    )
 
 
 def _sum(rows: pa.Table) -> int:

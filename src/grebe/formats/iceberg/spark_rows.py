@@ -5,13 +5,13 @@ No `_jvm`, no RDD: everything here also runs over Spark Connect.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from grebe.formats.base import WEIGHT
-from grebe.formats.files import escape_glob, normal
+from grebe.formats.files import escape_glob
 from grebe.formats.frames import to_frame
 from grebe.formats.iceberg.manifests import DataFile
 from grebe.formats.iceberg.metadata import EMPTY, Place, TableMetadata
@@ -30,7 +30,7 @@ from grebe.formats.iceberg.schema import (
 )
 from grebe.formats.iceberg.values import from_default, from_partition
 from grebe.formats.identity import quoted
-from grebe.formats.spark_files import mark_table, normal_path
+from grebe.formats.spark_files import mark_table, place_of_rows
 from grebe.formats.weights import FileWeights
 from grebe.model import TableName
 
@@ -77,15 +77,14 @@ def read_weighted(
     reader = spark.read.schema(shape).option("datetimeRebaseMode", "CORRECTED")
     reader = reader.option("int96RebaseMode", "CORRECTED")
     files = reader.parquet(*[escape_glob(weights.file.path) for weights in touched])
+    where, key = place_of_rows([weights.file.path for weights in touched])
     rows = files.select(
-        *files.columns,
-        normal_path(sf.col("_metadata.file_path")).alias("__path"),
-        sf.col("_metadata.row_index").alias("__pos"),
+        *files.columns, where.alias("__path"), sf.col("_metadata.row_index").alias("__pos")
     )
-    listed = _file_frame(spark, table, touched, fields)
+    listed = _file_frame(spark, table, touched, fields, key)
     rows = rows.join(sf.broadcast(listed), "__path")
     weight = sf.col("__base")
-    marks = mark_table(touched)
+    marks = mark_table(touched, key)
     if marks.num_rows:
         rows = rows.join(spark.createDataFrame(marks), ["__path", "__pos"], "left")
         weight = weight + sf.coalesce(sf.col("__mark"), sf.lit(0))
@@ -123,10 +122,11 @@ def _file_frame(
     table: TableMetadata,
     touched: Sequence[FileWeights[DataFile]],
     fields: Sequence[Field],
+    key: Callable[[str], str],
 ) -> DataFrame:
     """One row per file: its base weight, and what its partition fixes."""
     columns: dict[str, pa.Array] = {
-        "__path": pa.array([normal(w.file.path) for w in touched], pa.string()),
+        "__path": pa.array([key(w.file.path) for w in touched], pa.string()),
         "__base": pa.array([w.base for w in touched], pa.int64()),
     }
     types = {"__path": "string", "__base": "bigint"}
