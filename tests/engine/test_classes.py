@@ -72,6 +72,20 @@ def test_another_java_or_other_jars_have_an_archive_of_their_own(archive: Path) 
     assert archive_file(Java(Path("/nowhere"), 17, "test"), JARS) is None
 
 
+def test_a_jar_that_was_installed_again_has_an_archive_of_its_own(
+    archive: Path, tmp_path: Path
+) -> None:
+    """Java would not take the old one, and say nothing."""
+    again = tmp_path / JARS[0].name
+    again.symlink_to(JARS[0])
+    same = [again, *JARS[1:]]
+    before = classes._key(JAVA, same)
+    again.unlink()
+    again.write_bytes(JARS[0].read_bytes())
+    assert classes._key(JAVA, same) != before
+    assert archive_file(JAVA, JARS) == archive
+
+
 def test_a_java_that_makes_none_is_gone_without(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -78,7 +78,11 @@ def _key(java: Java, jars: Sequence[Path]) -> str:
     release = java.home / "release"
     # Spark's launcher follows links before it writes the class path.
     spark = Path(pyspark.__path__[0]).resolve()
-    words = [str(java.home.resolve()), pyspark.__version__, str(spark), *map(str, jars)]
+    words = [str(java.home.resolve()), pyspark.__version__]
+    # Java takes a jar for another one when its time is another, as after an installation in the same place.
+    for jar in (*sorted((spark / "jars").glob("*.jar")), *jars):
+        found = jar.stat() if jar.exists() else None
+        words.append(f"{jar} {found.st_mtime_ns} {found.st_size}" if found else str(jar))
     key = hashlib.sha256("\n".join(words).encode())
     key.update(release.read_bytes() if release.is_file() else b"")
     return key.hexdigest()[:12]
