@@ -33,13 +33,14 @@ def place_of_rows(paths: Sequence[str]) -> tuple[Column, Callable[[str], str]]:
     """
     from pyspark.sql import functions as sf
 
-    names = [_name(path) for path in paths]
+    names = [file_name(path) for path in paths]
     if len(set(names)) == len(names) and all(_PLAIN.fullmatch(name) for name in names):
-        return sf.col("_metadata.file_name"), _name
+        return sf.col("_metadata.file_name"), file_name
     return normal_path(sf.col("_metadata.file_path")), normal
 
 
-def _name(path: str) -> str:
+def file_name(path: str) -> str:
+    """The last part of a location."""
     return path.rpartition("/")[2]
 
 

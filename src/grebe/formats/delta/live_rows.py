@@ -20,6 +20,7 @@ from grebe.formats.delta.log import State
 from grebe.formats.delta.schema import Field, TableSchema, without_identity
 from grebe.formats.delta.spark_rows import named, stored_columns
 from grebe.formats.frames import to_frame
+from grebe.formats.spark_files import file_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -46,7 +47,7 @@ def suits(state: State, root: str) -> bool:
     """
     files = list(state.files.values())
     schema = TableSchema.of(state.metadata)
-    names = [_name(file) for file in files]
+    names = [file_name(file.path) for file in files]
     below = [part for f in files for part in f.path.removeprefix(root).split("/")[:-1] if part]
     return (
         0 < len(files) <= FILES
@@ -89,7 +90,7 @@ def _unmarked(
     from pyspark.sql import functions as sf
 
     places = [np.frombuffer(found.to_array(), np.uint64) for _, found in deleted]
-    names = pa.array([_name(file) for file, _ in deleted], pa.string())
+    names = pa.array([file_name(file.path) for file, _ in deleted], pa.string())
     files = np.repeat(np.arange(len(places)), [len(found) for found in places])
     marks = pa.table(
         {
@@ -102,7 +103,3 @@ def _unmarked(
         {"__file": sf.col("_metadata.file_name"), "__pos": sf.col("_metadata.row_index")}
     )
     return named(rows.join(sf.broadcast(gone), ["__file", "__pos"], "left_anti"), fields)
-
-
-def _name(file: DataFile) -> str:
-    return file.path.rpartition("/")[2]
