@@ -11,6 +11,7 @@ from formats.contract.oracle import bag
 from formats.delta.spark_tables import SparkFolder
 from grebe.errors import HistoryExpiredError
 from grebe.formats.delta import live_rows
+from grebe.formats.spark_files import place_of_rows
 from grebe.model import Version
 
 if TYPE_CHECKING:
@@ -130,6 +131,29 @@ def test_names_that_spark_takes_for_hidden(spark: SparkSession, tmp_path: Path) 
         (commit.parent / f".{commit.name}.crc").unlink(missing_ok=True)
         (commit.parent / f"{int(version):020}.crc").unlink(missing_ok=True)
         assert same(table, version) == "delta"
+
+
+def test_two_files_of_one_name(spark: SparkSession, tmp_path: Path) -> None:
+    """A name does not tell whose position is deleted."""
+    table = SparkFolder.create(spark, tmp_path / "t")
+    version = table.sql(ROWS)
+    (file,) = tmp_path.glob("t/part-*.parquet")
+    other = file.parent / "other" / file.name
+    other.parent.mkdir()
+    other.write_bytes(file.read_bytes())
+    commit = tmp_path / "t" / "_delta_log" / f"{int(version):020}.json"
+    lines = commit.read_text().splitlines()
+    lines += [line.replace(file.name, f"other/{file.name}") for line in lines if '"add"' in line]
+    commit.write_text("\n".join(lines) + "\n")
+    for left in commit.parent.glob("*.crc"):
+        left.unlink()
+    (commit.parent / f".{commit.name}.crc").unlink(missing_ok=True)
+    assert same(table, version) == "delta"
+    assert table.source().version_stats(version).rows == 80
+    _, key = place_of_rows([str(file), str(other)])
+    assert key(str(file)) != key(str(other))
+    _, short = place_of_rows([str(file)])
+    assert short(str(file)) == file.name
 
 
 def test_a_file_that_is_gone_is_told(spark: SparkSession, tmp_path: Path) -> None:
