@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 import pyarrow as pa
+from pyroaring import BitMap64
 
 from grebe.formats.files import normal
+from grebe.formats.frames import to_frame
 from grebe.formats.weights import FileWeights
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column
+    from pyspark.sql import Column, DataFrame, SparkSession
 
+DELETED: Final = 200_000
+"""Deleted rows that every task may have to look up."""
 _PLAIN = re.compile(r"[A-Za-z0-9._-]+")
 
 
@@ -33,10 +38,38 @@ def place_of_rows(paths: Sequence[str]) -> tuple[Column, Callable[[str], str]]:
     """
     from pyspark.sql import functions as sf
 
-    names = [file_name(path) for path in paths]
-    if len(set(names)) == len(names) and all(_PLAIN.fullmatch(name) for name in names):
+    if names_tell(paths):
         return sf.col("_metadata.file_name"), file_name
     return normal_path(sf.col("_metadata.file_path")), normal
+
+
+def names_tell(paths: Sequence[str]) -> bool:
+    """Whether the names of files alone tell them apart, and are spelled in one way only."""
+    names = [file_name(path) for path in paths]
+    return len(set(names)) == len(names) and all(_PLAIN.fullmatch(name) for name in names)
+
+
+def without(
+    spark: SparkSession, rows: DataFrame, deleted: Sequence[tuple[str, BitMap64]]
+) -> DataFrame:
+    """The rows of files but those at the deleted positions of each; names must tell the files."""
+    from pyspark.sql import functions as sf
+
+    places = [np.frombuffer(found.to_array(), np.uint64) for _, found in deleted]
+    names = pa.array([file_name(path) for path, _ in deleted], pa.string())
+    files = np.repeat(np.arange(len(places)), [len(found) for found in places])
+    marks = pa.table(
+        {
+            "__file": names.take(pa.array(files)),
+            "__pos": pa.array(np.concatenate(places).astype(np.int64)),
+        }
+    )
+    gone = to_frame(spark, marks, {"__file": "string", "__pos": "bigint"})
+    placed = rows.withColumns(
+        {"__file": sf.col("_metadata.file_name"), "__pos": sf.col("_metadata.row_index")}
+    )
+    left = placed.join(sf.broadcast(gone), ["__file", "__pos"], "left_anti")
+    return left.drop("__file", "__pos")
 
 
 def file_name(path: str) -> str:

@@ -11,24 +11,19 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-import pyarrow as pa
 from pyroaring import BitMap64
 
 from grebe.formats.delta.actions import DataFile
 from grebe.formats.delta.log import State
 from grebe.formats.delta.schema import Field, TableSchema, without_identity
 from grebe.formats.delta.spark_rows import named, stored_columns
-from grebe.formats.frames import to_frame
-from grebe.formats.spark_files import file_name
+from grebe.formats.spark_files import DELETED, file_name, without
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 FILES: Final = 256
 """Spark opens every file: of more than these, Delta knows better which it need not."""
-DELETED: Final = 200_000
-"""Deleted rows that every task may have to look up."""
 FEATURES: Final = frozenset(
     {"columnMapping", "deletionVectors", "timestampNtz", "v2Checkpoint", "vacuumProtocolCheck"}
 )
@@ -77,29 +72,7 @@ def read_live(
     if whole:
         frames.append(named(stored_columns(spark, whole, schema, fields), fields))
     if marked:
-        frames.append(_unmarked(spark, marked, schema, fields))
+        rows = stored_columns(spark, [file.path for file, _ in marked], schema, fields)
+        gone = [(file.path, positions) for file, positions in marked]
+        frames.append(named(without(spark, rows, gone), fields))
     return reduce(lambda left, right: left.unionAll(right), frames)
-
-
-def _unmarked(
-    spark: SparkSession,
-    deleted: Live,
-    schema: TableSchema,
-    fields: Sequence[Field],
-) -> DataFrame:
-    from pyspark.sql import functions as sf
-
-    places = [np.frombuffer(found.to_array(), np.uint64) for _, found in deleted]
-    names = pa.array([file_name(file.path) for file, _ in deleted], pa.string())
-    files = np.repeat(np.arange(len(places)), [len(found) for found in places])
-    marks = pa.table(
-        {
-            "__file": names.take(pa.array(files)),
-            "__pos": pa.array(np.concatenate(places).astype(np.int64)),
-        }
-    )
-    gone = to_frame(spark, marks, {"__file": "string", "__pos": "bigint"})
-    rows = stored_columns(spark, [file.path for file, _ in deleted], schema, fields).withColumns(
-        {"__file": sf.col("_metadata.file_name"), "__pos": sf.col("_metadata.row_index")}
-    )
-    return named(rows.join(sf.broadcast(gone), ["__file", "__pos"], "left_anti"), fields)

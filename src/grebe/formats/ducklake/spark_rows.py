@@ -38,7 +38,7 @@ from grebe.formats.ducklake.state import (
 from grebe.formats.files import escape_glob, local_path
 from grebe.formats.frames import to_frame
 from grebe.formats.identity import quoted
-from grebe.formats.spark_files import mark_table, place_of_rows
+from grebe.formats.spark_files import DELETED, mark_table, names_tell, place_of_rows, without
 from grebe.formats.weights import FileWeights, Weights
 
 if TYPE_CHECKING:
@@ -164,11 +164,22 @@ def _native(
         for base in sorted({entry.base for entry in touched if not entry.marks})
     ]
     marked = [entry for entry in touched if entry.marks]
+    live = [entry for entry in marked if _is_live(entry)]
+    gone = [(entry.file.path, entry.marks[-1]) for entry in live]
+    few = 0 < sum(len(positions) for _, positions in gone) <= DELETED
+    if few and names_tell([path for path, _ in gone]):
+        frames.append(weighted(without(spark, read(live), gone), sf.lit(1)))
+        marked = [entry for entry in marked if not _is_live(entry)]
     if marked:
         frames.append(
             weighted(*_marked(spark, read(marked), marked, columns)).where(f"{quoted(WEIGHT)} <> 0")
         )
     return reduce(lambda left, right: left.unionAll(right), frames)
+
+
+def _is_live(entry: FileWeights[DataFile]) -> bool:
+    """Whether the rows of a file count once, and those that are marked not at all."""
+    return entry.base == 1 and entry.marks.keys() == {-1}
 
 
 def _marked(

@@ -13,6 +13,7 @@ from grebe.formats.ducklake.catalog import Catalog, Table, joined, live, names
 from grebe.formats.ducklake.connections import Session
 from grebe.formats.ducklake.schema import Field, is_native
 
+_SINCE = "_ducklake_internal_snapshot_id"
 OWN_FOLDER = "__grebe_run_"
 """The folder, in a table's own, of the files that one run of grebe wrote."""
 
@@ -28,6 +29,13 @@ class Deletes:
     """Parquet, not encrypted."""
     partial_max: int | None
     """No delete in it is newer; None when all are as old as the file."""
+    dated: bool = False
+    """Whether it says of each delete which snapshot it came with."""
+
+    def known_at(self, snapshot: int) -> bool:
+        """Whether Spark can be told which of them count at a snapshot."""
+        whole = self.partial_max is None or self.partial_max <= snapshot
+        return self.plain and (whole or self.dated)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +118,8 @@ def read_state(catalog: Catalog, table: Table, snapshot: int) -> State:
         if row[10] is not None:
             path = joined(table.folder, row[11], row[12])
             newest = flushed if row[16] is None and row[17] < flushed else row[16]
-            deletes = Deletes(row[10], path, row[13], row[14] == "parquet" and row[15], newest)
+            plain = row[14] == "parquet" and row[15]
+            deletes = Deletes(row[10], path, row[13], plain, newest, dated=row[16] is not None)
         files.append(
             DataFile(
                 id=row[0],
@@ -155,16 +164,11 @@ def deleted_positions(
     session: Session, table: Table, state: State, files: Collection[DataFile]
 ) -> dict[int, BitMap64]:
     """The positions that are deleted of each file, by file id; the files must be plain."""
-    found: dict[int, BitMap64] = {}
-    listed = {file.deletes.path: file.id for file in files if file.deletes}
-    for start in range(0, len(listed), 500):
-        paths = list(listed)[start : start + 500]
-        rows = session.columns(
-            f"SELECT filename, pos FROM read_parquet([{names(paths)}], filename = true)"
-        )
-        for path in paths:
-            positions = rows["pos"][rows["filename"] == path]
-            found[listed[path]] = BitMap64(positions.tolist())
+    whole = {f.deletes.path: f.id for f in files if f.deletes and f.whole_at(state.snapshot)}
+    # DuckLake adds later deletes to the file of the earlier ones, and says when each was made.
+    dated = {f.deletes.path: f.id for f in files if f.deletes and f.deletes.path not in whole}
+    found = _listed(session, whole, "true")
+    found |= _listed(session, dated, f"coalesce({_SINCE}, 0) <= {state.snapshot}")
     if any(file.inlined_deletes for file in files):
         inlined = session.rows(
             f"SELECT file_id, row_id FROM {session.meta}.ducklake_inlined_delete_{table.id}"
@@ -174,6 +178,21 @@ def deleted_positions(
         for file_id, position in inlined:
             if file_id in wanted:
                 found.setdefault(file_id, BitMap64()).add(position)
+    return found
+
+
+def _listed(session: Session, ids: Mapping[str, int], condition: str) -> dict[int, BitMap64]:
+    """The positions in some files of deletes, by the ids of their data files."""
+    found: dict[int, BitMap64] = {}
+    for start in range(0, len(ids), 500):
+        paths = list(ids)[start : start + 500]
+        rows = session.columns(
+            f"SELECT filename, pos FROM read_parquet([{names(paths)}], filename = true)"
+            f" WHERE {condition}"
+        )
+        for path in paths:
+            positions = rows["pos"][rows["filename"] == path]
+            found[ids[path]] = BitMap64(positions.tolist())
     return found
 
 
@@ -200,8 +219,8 @@ def divided(
         plain = (
             readable
             and file.plain
-            and file.whole_at(state.snapshot)
-            and (file.deletes is None or file.deletes.plain)
+            and (file.partial_max is None or file.partial_max <= state.snapshot)
+            and (file.deletes is None or file.deletes.known_at(state.snapshot))
             and (file.mapping is None or _named(file, fields, mappings.get(file.mapping)))
             and not any(_differs(part, file, earlier) for f in fields for part in f.leaves())
         )
