@@ -1,6 +1,6 @@
-"""What a refresh costs against a full one: V1, V2, V3 over TPC-H, as docs/performance.md names them.
+"""What a refresh costs against a full one: the views over TPC-H that docs/performance.md names.
 
-    python -m benchmarks.bench_refresh [--scale 1] [--views v1 v2 v3] [--share 0.001] [--runs 7]
+    python -m benchmarks.bench_refresh [--scale 1] [--views v1 v2 v3 window chain] [--share 0.001] [--runs 7]
 
 Each round changes the sources, then refreshes a view incrementally and its twin in full, in one
 session, one after the other in changing order. The last incremental result is verified.
@@ -31,7 +31,24 @@ VIEWS = {
     " GROUP BY c_custkey, c_name",
     "v3": f"SELECT c_custkey, c_name, o_orderkey, o_orderdate, l_linenumber, l_quantity, {PRICE}"
     f" AS price {JOIN}",
+    "window": "SELECT o_custkey, o_orderkey, o_totalprice, row_number() OVER (PARTITION BY o_custkey"
+    " ORDER BY o_totalprice DESC, o_orderkey) AS place FROM orders",
 }
+CHAIN = {
+    "chain_orders": f"SELECT o_orderkey, o_custkey, count(*) AS n, sum({PRICE}) AS revenue"
+    " FROM orders JOIN lineitem ON l_orderkey = o_orderkey GROUP BY o_orderkey, o_custkey",
+    "chain_customers": "SELECT c_custkey, c_nationkey, sum(n) AS n, sum(revenue) AS revenue"
+    " FROM customer JOIN chain_orders{twin} ON c_custkey = o_custkey GROUP BY c_custkey, c_nationkey",
+    "chain_nations": "SELECT c_nationkey, count(*) AS customers, sum(n) AS n, sum(revenue) AS revenue"
+    " FROM chain_customers{twin} GROUP BY c_nationkey",
+    "chain_ranks": "SELECT c_nationkey, revenue, rank() OVER (ORDER BY revenue DESC) AS place"
+    " FROM chain_nations{twin}",
+}
+"""Four views, each over the one before; `{twin}` is the ending of the parents."""
+CASES = {view: {view: text} for view, text in VIEWS.items()} | {"chain": CHAIN}
+"""The views that are refreshed together."""
+TWIN = "_full"
+AMOUNTS = ("rows_read", "bytes_read", "rows_written", "bytes_written")
 TABLES = ("customer", "orders", "lineitem")
 CATALOGS = {
     "iceberg": [],
@@ -55,6 +72,8 @@ class Case:
     full: list[Work] = field(default_factory=list)
     rows_in: int = 0
     rows_out: int = 0
+    commits: float | None = None
+    """Versions that one refresh adds to its storage tables, where they can be counted."""
 
     def line(self) -> dict[str, object]:
         fast = statistics.median(work.seconds for work in self.incremental)
@@ -68,7 +87,8 @@ class Case:
             "full_seconds": round(whole, 3) if whole else None,
             "ratio": round(fast / whole, 3) if whole else None,
             "jobs": max(work.jobs for work in self.incremental),
-            "rows_read": max(work.rows_read for work in self.incremental),
+            "commits": self.commits,
+            **{name: max(getattr(w, name) for w in self.incremental) for name in AMOUNTS},
             "rows_in": self.rows_in,
             "rows_out": self.rows_out,
         }
@@ -78,7 +98,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scale", type=float, default=1)
     parser.add_argument("--runs", type=int, default=7)
-    parser.add_argument("--views", nargs="+", default=list(VIEWS), choices=list(VIEWS))
+    parser.add_argument("--views", nargs="+", default=list(CASES), choices=list(CASES))
     parser.add_argument("--where", nargs="+", default=["clustered", "spread"])
     parser.add_argument("--share", nargs="+", type=float, default=[0.001])
     parser.add_argument("--few", action="store_true", help="the floor: a change of ten rows")
@@ -92,11 +112,12 @@ def main() -> None:
     engine = prepared(folder, log, options.format)
     lake = lake_of(engine, options.format, folder)
     lake.build(parquet(options.folder.absolute(), options.scale, TABLES))
-    for view in options.views:
-        engine.define(view, VIEWS[view], Policy.INCREMENTAL)
-        if not options.no_full:
-            engine.define(f"{view}_full", VIEWS[view], Policy.FULL)
-    engine.refresh(options.views)
+    for case in options.views:
+        for view, text in CASES[case].items():
+            engine.define(view, text.format(twin=""), Policy.INCREMENTAL)
+            if not options.no_full:
+                engine.define(view + TWIN, text.format(twin=TWIN), Policy.FULL)
+        engine.refresh(list(CASES[case]))
     cases = []
     kinds = (
         [(0.0, "few")] if options.few else [(s, w) for s in options.share for w in options.where]
@@ -104,6 +125,7 @@ def main() -> None:
     seed = 0
     for share, where in kinds:
         found = [Case(view, where, share) for view in options.views]
+        before = [versions(engine, case) for case in options.views]
         for turn in range(options.runs + 1):
             seed += 1
             if where == "few":
@@ -112,11 +134,22 @@ def main() -> None:
                 lake.change(share, where, seed)
             for case in found:
                 one(engine, log, case, turn, full=not options.no_full)
-        for case in found:
-            engine.verify(case.view)
+        for case, count in zip(found, before, strict=True):
+            if count is not None:
+                case.commits = ((versions(engine, case.view) or 0) - count) / (options.runs + 1)
+            for view in CASES[case.view]:
+                engine.verify(view)
             print(json.dumps(case.line()), flush=True)
         cases += [case.line() for case in found]
     keep(RESULTS / f"refresh{other}-sf{options.scale:g}.json", cases)
+
+
+def versions(engine: Engine, case: str) -> int | None:
+    """How many versions the storage tables of a case have; only Iceberg's are counted."""
+    if engine.settings.defaults.catalog == "tables":
+        return None
+    tables = (engine.view(view).storage_name.quoted() for view in CASES[case])
+    return sum(engine.spark.table(f"{table}.snapshots").count() for table in tables)
 
 
 def lake_of(engine: Engine, form: str, folder: Path) -> Lake | DuckLake:
@@ -163,22 +196,23 @@ def prepared(folder: Path, log: Path, form: str = "iceberg") -> Engine:
 
 def one(engine: Engine, log: Path, case: Case, turn: int, *, full: bool) -> None:
     """One round of a case; the first one warms up and is not counted."""
-    kinds = [(case.view, case.incremental)]
-    if full:
-        kinds.append((f"{case.view}_full", case.full))
-    for name, kept in kinds if turn % 2 else reversed(kinds):
+    kinds = [("", case.incremental), (TWIN, case.full)]
+    for twin, kept in kinds[: 1 + full] if turn % 2 else reversed(kinds[: 1 + full]):
         with measured(engine.spark, log) as work:
-            (result,) = engine.refresh([name])
-        expected = Outcome.INCREMENTAL if name == case.view else Outcome.FULL
-        assert result.outcome is expected, result
+            results = engine.refresh([view + twin for view in CASES[case.view]])
+        expected = {Outcome.FULL} if twin else {Outcome.INCREMENTAL, Outcome.NO_OP}
+        assert {result.outcome for result in results} <= expected, results
         print(
-            f"  {name} {case.where} {turn}: {work.seconds:.2f} s, {work.jobs} jobs, {work.rows_read} rows read",
+            f"  {case.view}{twin} {case.where} {turn}: {work.seconds:.2f} s, {work.jobs} jobs,"
+            f" {work.rows_read} rows read",
             flush=True,
         )
         if turn:
             kept.append(work)
-        if name == case.view:
-            case.rows_in, case.rows_out = result.rows_in, result.rows_out
+        if not twin:
+            assert results[0].outcome is Outcome.INCREMENTAL, results
+            case.rows_in = sum(result.rows_in for result in results)
+            case.rows_out = sum(result.rows_out for result in results)
 
 
 if __name__ == "__main__":

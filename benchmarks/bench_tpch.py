@@ -1,8 +1,8 @@
 """All 22 TPC-H queries as views over one lake: mixed changes, one run, verified.
 
-    python -m benchmarks.bench_tpch [--scale 0.1] [--rounds 3] [--share 0.01]
+    python -m benchmarks.bench_tpch [--scale 1] [--rounds 3] [--share 0.01] [--policy auto]
 
-Every round changes the sources, refreshes all 22 incrementally in one run, and recomputes all 22
+Every round changes the sources, refreshes all 22 in one run as the policy says, and recomputes all 22
 twins in one run. Every view is verified after every round.
 """
 
@@ -26,11 +26,12 @@ RESULTS = Path(__file__).parent / "results"
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--scale", type=float, default=0.1)
+    parser.add_argument("--scale", type=float, default=1)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--share", type=float, default=0.01)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", nargs="+", type=int, default=list(range(1, 23)))
+    parser.add_argument("--policy", type=Policy, default=Policy.INCREMENTAL)
     parser.add_argument("--no-full", action="store_true", help="leave the twins out")
     parser.add_argument("--folder", type=Path, default=Path(".cache/bench"))
     options = parser.parse_args()
@@ -39,9 +40,11 @@ def main() -> None:
     engine = prepared(folder, log)
     lake = Lake(engine.spark, f"{engine.settings.defaults.catalog}.bench")
     lake.build(parquet(options.folder.absolute(), options.scale, tuple(KEYS)))
-    names = define(engine, options.only)
+    ending = "" if options.policy is Policy.INCREMENTAL else f"_{options.policy}"
+    names = define(engine, options.only, ending, options.policy)
     twins = [] if options.no_full else define(engine, options.only, "_full", Policy.FULL)
     report(engine.refresh(names, jobs=options.jobs))
+    report(engine.refresh(twins, jobs=options.jobs))
     found, ratios = [], []
     for turn in range(1, options.rounds + 1):
         lake.change(options.share, "spread" if turn % 2 else "clustered", turn)
@@ -68,12 +71,15 @@ def main() -> None:
     text = {
         "scale": options.scale,
         "share": options.share,
+        "policy": options.policy,
         "load": os.getloadavg()[0],
         "verified": len(names) * options.rounds,
         "ratio": round(statistics.median(ratios), 3) if ratios else None,
         "rounds": found,
     }
-    (RESULTS / f"tpch-sf{options.scale:g}.json").write_text(json.dumps(text, indent=2) + "\n")
+    (RESULTS / f"tpch{ending.replace('_', '-')}-sf{options.scale:g}.json").write_text(
+        json.dumps(text, indent=2) + "\n"
+    )
 
 
 def define(
@@ -91,7 +97,7 @@ def define(
 def report(results: list[RefreshResult]) -> None:
     for result in results:
         reasons = "; ".join(str(reason) for reason in result.reasons)
-        print(f"  {result.view.name:5} {result.outcome:12} {result.seconds:6.2f} s  {reasons}")
+        print(f"  {result.view.name:9} {result.outcome:12} {result.seconds:6.2f} s  {reasons}")
         if result.outcome is Outcome.FAILED:
             raise SystemExit(f"{result.view} failed")
 

@@ -41,6 +41,8 @@ class Work:
     tasks: int = 0
     rows_read: int = 0
     bytes_read: int = 0
+    rows_written: int = 0
+    bytes_written: int = 0
 
 
 @contextmanager
@@ -110,7 +112,10 @@ def _count(events: list[dict[str, Any]], numbers: set[int], work: Work) -> None:
     work.jobs = len(jobs)
     for event in events:
         if event["Event"] == "SparkListenerTaskEnd" and event["Stage ID"] in stages:
-            read = (event.get("Task Metrics") or {}).get("Input Metrics", {})
+            metrics = event.get("Task Metrics") or {}
+            read, written = metrics.get("Input Metrics", {}), metrics.get("Output Metrics", {})
             work.tasks += 1
             work.rows_read += read.get("Records Read", 0)
             work.bytes_read += read.get("Bytes Read", 0)
+            work.rows_written += written.get("Records Written", 0)
+            work.bytes_written += written.get("Bytes Written", 0)
