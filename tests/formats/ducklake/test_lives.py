@@ -313,3 +313,72 @@ def test_a_flush_that_does_not_say_of_how_many_commits_its_deletes_are(
         assert bag(arrow_of(changes)) == difference(table.seen[upto], table.seen[after]), (
             changes.way
         )
+
+
+@pytest.mark.parametrize(
+    "data", ["file://{}/data", "{}/pos=7", "{}/_ducklake_internal_snapshot_id=1"]
+)
+def test_deleted_rows_stay_deleted_however_the_folder_is_called(
+    spark: SparkSession, opened: Lakes, tmp_path: Path, data: str
+) -> None:
+    lake = opened("sqlite")
+    lake.address = replace(lake.address, data_path=data.format(tmp_path))
+    table = Table(spark, lake)
+    table.step(
+        "CALL lake.set_option('data_inlining_row_limit', 0)",
+        "CREATE TABLE lake.t (id BIGINT, g VARCHAR)",
+        f"INSERT INTO lake.t {MANY.format(0, 20)}",
+    )
+    once = table.step("DELETE FROM lake.t WHERE id = 3")
+    table.step("DELETE FROM lake.t WHERE id = 4")
+    assert table.natively(once)
+    table.check()
+
+
+def test_a_version_that_lists_a_data_file_twice_is_said(opened: Lakes) -> None:
+    """DuckLake itself shows its rows twice: a rewrite came before the flush of a delete."""
+    lake = opened("sqlite")
+    lake.run(
+        "CREATE TABLE lake.t (id INTEGER, g VARCHAR)",
+        "CALL lake.set_option('data_inlining_row_limit', 10)",
+        f"INSERT INTO lake.t {MANY.format(0, 20)}",
+        "DELETE FROM lake.t WHERE id < 12",
+        "DELETE FROM lake.t WHERE id = 13",
+    )
+    source = DuckLakeSource(TableName("lake", "main", "t"), lake.address)
+    before = source.head().version
+    assert before.endswith(":7")
+    lake.run(
+        "CALL ducklake_rewrite_data_files('lake', 't', delete_threshold => 0)",
+        "CALL ducklake_flush_inlined_data('lake')",
+    )
+    reason = source.unreadable(Window(before, source.head().version), [1])
+    assert reason is not None
+    assert reason.code == "history-expired"
+    assert "twice" in reason.message
+
+
+def test_a_delete_that_a_commit_overtook_does_not_show_too_early(opened: Lakes) -> None:
+    """DuckLake gives it the date that its commit was to have: an older version loses rows by it."""
+    lake = opened("duckdb")
+    lake.run(
+        "CALL lake.set_option('data_inlining_row_limit', 0)",
+        "CREATE TABLE lake.t (id INTEGER, g VARCHAR)",
+        f"INSERT INTO lake.t {MANY.format(0, 20)}",
+        f"INSERT INTO lake.t {MANY.format(100, 120)}",
+        "DELETE FROM lake.t WHERE id = 0",
+    )
+    source = DuckLakeSource(TableName("lake", "main", "t"), lake.address)
+    with lake.writing() as fast, fast.cursor() as slow:
+        slow.execute("BEGIN")
+        slow.execute("DELETE FROM lake.t WHERE id IN (1, 2)")
+        fast.execute("DELETE FROM lake.t WHERE id = 100")
+        snapshots = "SELECT max(snapshot_id) FROM ducklake_snapshots('lake')"
+        ((newest,),) = fast.execute(snapshots).fetchall()
+        slow.execute("COMMIT")
+    before = Version(f"{newest}:38")
+    lake.run("DELETE FROM lake.t WHERE id = 9")
+    reason = source.unreadable(Window(before, source.head().version), [1])
+    assert reason is not None
+    assert reason.code == "history-expired"
+    assert "38 rows" in reason.message

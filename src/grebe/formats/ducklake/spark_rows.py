@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from pyroaring import BitMap64
 
 from grebe.compiler.program.text import literal
-from grebe.errors import SourceError
+from grebe.errors import HistoryExpiredError, SourceError
 from grebe.formats.base import WEIGHT
 from grebe.formats.ducklake.catalog import Table, refuse_plain
 from grebe.formats.ducklake.connections import Session
@@ -64,6 +64,8 @@ class Side:
     files: Sequence[DataFile]
     fields: Sequence[Field]
     sign: int
+    rows: int | None = None
+    """How many there must be, where that is known."""
 
 
 def read_weighted(
@@ -83,6 +85,7 @@ def read_weighted(
     groups: dict[int | None, Weights[DataFile]] = {}
     for side, reading in zip(sides, readings, strict=True):
         deleted = deleted_positions(session, table, side.state, reading.native)
+        _check_rows(side, reading, deleted)
         for file in reading.native:
             weights = groups.setdefault(file.mapping, Weights())
             known = replace(file, path=as_spark_spells(file.path))
@@ -103,6 +106,20 @@ def read_weighted(
     if not frames:
         return _empty(spark, sides[0].fields, names)
     return reduce(lambda left, right: left.unionAll(right), frames)
+
+
+def _check_rows(side: Side, reading: Reading, deleted: Mapping[int, BitMap64]) -> None:
+    """Nothing, or HistoryExpiredError when the files no longer hold as many rows as they should."""
+    if side.rows is None or reading.special:
+        return
+    found = sum(file.records - len(deleted.get(file.id, NONE)) for file in reading.native)
+    found += sum(count for _, count in side.state.inlined)
+    if found != side.rows:
+        raise HistoryExpiredError(
+            f"snapshot {side.state.snapshot} does not show {side.rows} rows",
+            detail=f'the files of table "{side.table.schema}.{side.table.name}" have {found}',
+            hint="refresh in full",
+        )
 
 
 def as_spark_spells(path: str) -> str:

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from pyroaring import BitMap64
 
 from grebe.compiler.program.text import ident
+from grebe.errors import CorruptFileError, HistoryExpiredError, InternalError
 from grebe.formats.ducklake.catalog import Catalog, Table, joined, live, names
 from grebe.formats.ducklake.connections import Session
 from grebe.formats.ducklake.schema import Field, is_native
+from grebe.formats.files import local_path
 
 _SINCE = "_ducklake_internal_snapshot_id"
 OWN_FOLDER = "__grebe_run_"
@@ -113,6 +115,14 @@ def read_state(catalog: Catalog, table: Table, snapshot: int) -> State:
     silent = any(row[10] is not None and row[16] is None for row in rows)
     flushed = catalog.flushed_upto(table) if silent else -1
     files = []
+    if len({row[0] for row in rows}) < len(rows):
+        # A flush after a rewrite leaves such a version behind: DuckLake shows its rows twice.
+        raise HistoryExpiredError(
+            f"snapshot {snapshot} lists a data file twice",
+            detail=f'files of table "{table.schema}.{table.name}" were rewritten before'
+            " deletes in the catalog were flushed",
+            hint="refresh in full",
+        )
     for row in rows:
         deletes = None
         if row[10] is not None:
@@ -168,7 +178,19 @@ def deleted_positions(
     # DuckLake adds later deletes to the file of the earlier ones, and says when each was made.
     dated = {f.deletes.path: f.id for f in files if f.deletes and f.deletes.path not in whole}
     found = _listed(session, whole, "true")
-    found |= _listed(session, dated, f"coalesce({_SINCE}, 0) <= {state.snapshot}")
+    for file in files:
+        if (
+            file.deletes
+            and file.deletes.path in whole
+            and len(found[file.id]) != file.deletes.count
+        ):
+            raise CorruptFileError(
+                f'"{file.deletes.path}" does not list what the catalog says',
+                detail=f"{len(found[file.id])} deleted rows, not {file.deletes.count}",
+            )
+    lost = "error('a delete does not say its snapshot')"
+    known = f"CASE WHEN {_SINCE} IS NULL THEN {lost} ELSE {_SINCE} <= {state.snapshot} END"
+    found |= _listed(session, dated, known)
     if any(file.inlined_deletes for file in files):
         inlined = session.rows(
             f"SELECT file_id, row_id FROM {session.meta}.ducklake_inlined_delete_{table.id}"
@@ -184,15 +206,19 @@ def deleted_positions(
 def _listed(session: Session, ids: Mapping[str, int], condition: str) -> dict[int, BitMap64]:
     """The positions in some files of deletes, by the ids of their data files."""
     found: dict[int, BitMap64] = {}
-    for start in range(0, len(ids), 500):
-        paths = list(ids)[start : start + 500]
+    # DuckDB gives a name back without its scheme.
+    local = {local_path(path) or path: number for path, number in ids.items()}
+    for start in range(0, len(local), 500):
+        paths = list(local)[start : start + 500]
         rows = session.columns(
-            f"SELECT filename, pos FROM read_parquet([{names(paths)}], filename = true)"
-            f" WHERE {condition}"
+            f"SELECT filename, pos FROM read_parquet([{names(paths)}], filename = true,"
+            f" hive_partitioning = false) WHERE {condition}"
         )
+        if unknown := set(rows["filename"].tolist()) - set(paths):
+            raise InternalError.broken(f"deleted rows of {unknown.pop()}, which was not asked for")
         for path in paths:
             positions = rows["pos"][rows["filename"] == path]
-            found[ids[path]] = BitMap64(positions.tolist())
+            found[local[path]] = BitMap64(positions.tolist())
     return found
 
 

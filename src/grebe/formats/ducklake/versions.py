@@ -31,6 +31,9 @@ KNOWN = ROW_KINDS | {
 }
 REWRITES = frozenset({"rewrite_delete", "compacted_table"})
 
+_REMEMBERED = 1_000
+_KNOWN_ROWS: dict[tuple[object, ...], int] = {}
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -96,10 +99,30 @@ def place_at(session: Session, table: Table, snapshot: int) -> Place:
     """The place of a snapshot that exists and touched the table."""
     catalog = Catalog(session)
     rows = read_state(catalog, table, snapshot).rows
-    if rows is None:
-        named = catalog.table_at(table, snapshot).sql(session)
-        rows = session.row(f"SELECT count(*) FROM {named} AT (VERSION => {snapshot})")[0]
-    return Place(snapshot, int(rows))
+    return Place(snapshot, _counted(catalog, table, snapshot) if rows is None else rows)
+
+
+def _counted(catalog: Catalog, table: Table, snapshot: int) -> int:
+    named = catalog.table_at(table, snapshot).sql(catalog.session)
+    return int(catalog.session.row(f"SELECT count(*) FROM {named} AT (VERSION => {snapshot})")[0])
+
+
+def _rows_at(catalog: Catalog, table: Table, place: Place) -> int:
+    """How many rows a snapshot shows now.
+
+    DuckLake dates a delete before its commit: one that another commit overtook shows too early. What
+    was counted stays true for as long as nobody commits.
+    """
+    rows = read_state(catalog, table, place.snapshot).rows
+    if rows is not None:
+        return rows
+    newest = catalog.newest()
+    key = (table.uuid, place.snapshot, newest.id, newest.committed_at)
+    if key not in _KNOWN_ROWS:
+        if len(_KNOWN_ROWS) > _REMEMBERED:
+            _KNOWN_ROWS.clear()
+        _KNOWN_ROWS[key] = _counted(catalog, table, place.snapshot)
+    return _KNOWN_ROWS[key]
 
 
 def resolved(session: Session, table: Table, place: Place) -> int:
@@ -116,8 +139,8 @@ def resolved(session: Session, table: Table, place: Place) -> int:
             detail=f"it began at snapshot {table.begin}, after {place.snapshot}",
         )
     if catalog.snapshot(place.snapshot) is not None:
-        found = read_state(catalog, table, place.snapshot).rows
-        if found in (None, place.rows):
+        found = _rows_at(catalog, table, place)
+        if found == place.rows:
             return place.snapshot
         raise HistoryExpiredError(
             f"snapshot {place.snapshot} does not show {place.rows} rows",
