@@ -10,7 +10,7 @@ Falls back when: no key can be followed from the changed rows to the root
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from grebe.compiler.delta.join import links
@@ -57,7 +57,7 @@ class Touch:
         """The touched values, as often as they are found; where one raises, any value will do."""
         outputs = tuple((name, forgiving(item) or item) for name, item in outputs)
         facts = noise(node, self.of.types, self.memo)
-        used = frozenset().union(*(item.columns for _, item in outputs))
+        used = _columns(item for _, item in outputs)
         if facts.columns & used:
             raise Untouchable
         if facts.silent and not _is_partitioned_by(node, used):
@@ -142,9 +142,21 @@ class Touch:
         return frozenset().union(*(noise(part, self.of.types, self.memo).columns for part in parts))
 
 
+def _columns(items: Iterable[Scalar]) -> frozenset[str]:
+    return frozenset().union(*(item.columns for item in items))
+
+
 def _is_partitioned_by(node: Node, used: frozenset[str]) -> bool:
     """True when the touched partitions are known without ranking anything."""
-    return isinstance(node, (Window, TopK)) and bool(used) and used <= frozenset(node.partition)
+    match node:
+        case Project():
+            named = dict(node.outputs)
+            return _is_partitioned_by(node.input, _columns(named[name] for name in used))
+        case Filter():
+            return _is_partitioned_by(node.input, used)
+        case Window() | TopK():
+            return bool(used) and used <= frozenset(node.partition)
+    return False
 
 
 def _carried(
