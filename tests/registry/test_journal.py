@@ -157,15 +157,18 @@ def test_runs_come_newest_first_and_by_view(registry: Registry) -> None:
 
 
 def test_the_past_of_a_view_is_its_own_timed_runs(registry: Registry) -> None:
-    ends = [Outcome.FULL, Outcome.INCREMENTAL, Outcome.NO_OP, Outcome.FAILED, Outcome.INCREMENTAL]
-    for number, outcome in enumerate(ends):
+    done = Outcome.INCREMENTAL
+    ends = [(Outcome.FULL, 0), (done, 1), (Outcome.NO_OP, 0), (Outcome.FAILED, 3), (done, 4)]
+    ends.append((Outcome.NO_OP, 5))  # computed, and found to change nothing
+    for number, (outcome, rows) in enumerate(ends):
         registry.begin(RunRecord(f"r{number}", "v"))
         seconds = number / 2
-        registry.finish(ended(f"r{number}", "v", outcome, counts=Counts(number), seconds=seconds))
+        registry.finish(ended(f"r{number}", "v", outcome, counts=Counts(rows), seconds=seconds))
     registry.begin(RunRecord("other", "w"))
     registry.finish(ended("other", "w", Outcome.FULL, seconds=9))
-    assert registry.past("v") == (Past(True, 4, 2.0), Past(True, 1, 0.5), Past(False, 0, 0.0))
-    assert registry.past("v", limit=1) == (Past(True, 4, 2.0),)
+    known = (Past(True, 5, 2.5), Past(True, 4, 2.0), Past(True, 1, 0.5), Past(False, 0, 0.0))
+    assert registry.past("v") == known
+    assert registry.past("v", limit=1) == known[:1]
 
 
 def test_a_run_begins_once(registry: Registry) -> None:

@@ -73,15 +73,19 @@ def latest(connection: sa.Connection, *, landed: bool = False) -> dict[str, RunR
 
 def past(connection: sa.Connection, view: str, limit: int) -> tuple[Past, ...]:
     """What earlier runs cost, for the choice between incremental and full."""
-    kinds = (Outcome.INCREMENTAL, Outcome.FULL)
+    # A change whose effect is nothing was computed like any other.
+    computed = sa.or_(
+        runs.c.outcome.in_((Outcome.INCREMENTAL, Outcome.FULL)),
+        sa.and_(runs.c.outcome == Outcome.NO_OP, runs.c.rows_in > 0),
+    )
     statement = (
         sa.select(runs.c.outcome, runs.c.rows_in, runs.c.seconds)
-        .where(runs.c.view == view, runs.c.outcome.in_(kinds), runs.c.seconds.is_not(None))
+        .where(runs.c.view == view, computed, runs.c.seconds.is_not(None))
         .order_by(runs.c.number.desc())
         .limit(limit)
     )
     return tuple(
-        Past(row.outcome == Outcome.INCREMENTAL, row.rows_in, row.seconds)
+        Past(row.outcome != Outcome.FULL, row.rows_in, row.seconds)
         for row in connection.execute(statement)
     )
 
