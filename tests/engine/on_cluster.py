@@ -1,36 +1,65 @@
-"""The shop on a Spark cluster, as a program of its own; an executor dies in the middle of a run."""
+"""The shop on a Spark cluster, as a program of its own.
+
+An executor dies in the middle of a run; or slow tasks are started twice, and one of the two counts.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
 from pathlib import Path
 
+from benchmarks.eventlog import event_log_conf
 from engine.over_connect import tell
 from engine.shop import Shop
 from grebe.config import load
 from grebe.engine import refresh
 from grebe.engine.session import open_session
 
+EAGER = {
+    "spark.speculation": "true",
+    "spark.speculation.interval": "5ms",
+    "spark.speculation.minTaskRuntime": "5ms",
+    "spark.speculation.multiplier": "1.01",
+    "spark.speculation.quantile": "0.1",
+}
+"""A task that takes longer than the first ones is started again beside itself."""
 
-def main(folder: Path, master: str) -> None:
-    """Build, change, refresh while an executor is killed, and compare."""
-    (folder / "grebe.toml").write_text(
-        f'[spark]\nmaster = "{master}"\n[spark.conf]\n"spark.executor.memory" = "768m"\n'
-    )
+
+def main(folder: Path, master: str, fault: str) -> None:
+    """Build, change, refresh while the fault happens, and compare."""
+    log = folder / "events"
+    conf = {"spark.executor.memory": "768m"}
+    conf |= EAGER | event_log_conf(log) if fault == "twice" else {}
+    lines = "\n".join(f'"{key}" = "{value}"' for key, value in conf.items())
+    (folder / "grebe.toml").write_text(f'[spark]\nmaster = "{master}"\n[spark.conf]\n{lines}\n')
     settings = load(folder, {})
     spark = open_session(settings)
     shop = Shop.opened(spark, settings, "shop", orders=100)
     shop.define("by_nation", "late", "ranked", "days", "best")
     tell(spark, shop.refreshed())
     shop.batch(0)
-    killed = dies_when_reached("refresh.deltas", spark.sparkContext.applicationId)
+    killed = []
+    if fault == "killed":
+        killed = dies_when_reached("refresh.deltas", spark.sparkContext.applicationId)
     tell(spark, shop.refreshed())
-    sys.stdout.write(f"killed {len(killed)}\n")
+    if fault == "killed":
+        sys.stdout.write(f"killed {len(killed)}\n")
     shop.batch(1)
     tell(spark, shop.refreshed(jobs=2))
     spark.stop()
+    if fault == "twice":
+        sys.stdout.write(f"twice {started_twice(log)}\n")
+
+
+def started_twice(log: Path) -> int:
+    """How many tasks were started beside themselves."""
+    (file,) = log.iterdir()
+    events = [json.loads(line) for line in file.read_text().splitlines()]
+    started = (event for event in events if event["Event"] == "SparkListenerTaskStart")
+    return sum(event["Task Info"]["Speculative"] for event in started)
 
 
 def dies_when_reached(place: str, application: str) -> list[int]:
@@ -63,4 +92,4 @@ def executors(application: str) -> list[int]:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2])
+    main(Path(sys.argv[1]), *sys.argv[2:])

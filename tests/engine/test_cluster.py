@@ -77,20 +77,36 @@ def cluster(folder: Path) -> Iterator[str]:
         yield master
 
 
+def on_cluster(folder: Path, fault: str) -> list[str]:
+    """What the program says that runs on a cluster while something happens to it."""
+    folder.mkdir()
+    with cluster(folder) as master:
+        done = subprocess.run(
+            [sys.executable, "-m", "engine.on_cluster", str(folder), master, fault],
+            cwd=TESTS,
+            env=environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
 def test_a_graph_of_views_outlives_an_executor(tmp_path: Path, long_run: LongRun) -> None:
     for seed in long_run.seeds():
-        folder = tmp_path / str(seed)
-        folder.mkdir()
-        with cluster(folder) as master:
-            done = subprocess.run(
-                [sys.executable, "-m", "engine.on_cluster", str(folder), master],
-                cwd=TESTS,
-                env=environment(),
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-        assert done.returncode == 0, done.stderr
-        lines = done.stdout.splitlines()
+        lines = on_cluster(tmp_path / str(seed), "killed")
         assert lines == ["False full", "False incremental", "killed 1", "False incremental"]
         long_run.add(refreshes=15, executors_killed=1)
+
+
+def test_tasks_that_are_started_twice_write_their_rows_once(
+    tmp_path: Path, long_run: LongRun
+) -> None:
+    for seed in long_run.seeds():
+        *lines, twice = on_cluster(tmp_path / str(seed), "twice")
+        assert lines == ["False full", "False incremental", "False incremental"]
+        word, tasks = twice.split()
+        assert word == "twice"
+        assert int(tasks) > 0
+        long_run.add(refreshes=15, tasks_started_twice=int(tasks))

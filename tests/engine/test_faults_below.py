@@ -6,6 +6,8 @@ import os
 import resource
 import sqlite3
 import subprocess
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from itertools import count
@@ -124,11 +126,16 @@ def no_more_files() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
 
 
+def catalog_file(settings: Settings) -> str:
+    """Where the embedded catalog keeps its tables."""
+    uri = settings.catalog("lake").uri or ""
+    return uri.removeprefix("jdbc:sqlite:").split("?")[0]
+
+
 @contextmanager
 def catalog_down(settings: Settings) -> Iterator[None]:
     """Every question to the catalog fails, Spark's and our own."""
-    uri = settings.catalog("lake").uri or ""
-    path = uri.removeprefix("jdbc:sqlite:").split("?")[0]
+    path = catalog_file(settings)
     with closing(sqlite3.connect(path, timeout=30, check_same_thread=False)) as catalog:
         catalog.execute("ALTER TABLE iceberg_tables RENAME TO away")
         try:
@@ -177,6 +184,30 @@ def test_a_catalog_that_goes_away_during_a_refresh(
         at("iceberg.proved", lambda: down.enter_context(catalog_down(shop.engine.settings)))
         monkeypatch.setattr(commit, "sleep", lambda pause: down.close() if pause else None)
         converges(shop)
+
+
+@contextmanager
+def catalog_slow(settings: Settings, seconds: float) -> Iterator[None]:
+    """Every question to the catalog waits for somebody who writes into it."""
+    held = sqlite3.connect(catalog_file(settings), timeout=30, check_same_thread=False)
+    held.execute("BEGIN EXCLUSIVE")
+    timer = threading.Timer(seconds, held.close)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.join()
+
+
+def test_a_catalog_that_is_slow_to_answer_costs_time_alone(shop: Shop, at: At) -> None:
+    for place in ("run.pinned", "iceberg.branched", "iceberg.proved"):
+        change(shop)
+        with ExitStack() as slow:
+            wait = catalog_slow(shop.engine.settings, 1.5)
+            at(place, lambda it=wait, on=slow: on.enter_context(it))  # type: ignore[misc]
+            begun = time.monotonic()
+            converges(shop)
+            assert time.monotonic() - begun > 1.5, place
 
 
 # --- the view itself ----------------------------------------------------------------------------
