@@ -32,6 +32,7 @@ from grebe.formats.ducklake.state import (
     deleted_positions,
     divided,
     earlier_types,
+    left,
     name_mappings,
     steady_names,
 )
@@ -112,8 +113,7 @@ def _check_rows(side: Side, reading: Reading, deleted: Mapping[int, BitMap64]) -
     """Nothing, or HistoryExpiredError when the files no longer hold as many rows as they should."""
     if side.rows is None or reading.special:
         return
-    found = sum(file.records - len(deleted.get(file.id, NONE)) for file in reading.native)
-    found += sum(count for _, count in side.state.inlined)
+    found = left(side.state, reading.native, deleted)
     if found != side.rows:
         raise HistoryExpiredError(
             f"snapshot {side.state.snapshot} does not show {side.rows} rows",

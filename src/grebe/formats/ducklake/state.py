@@ -63,6 +63,11 @@ class DataFile:
         parts = (self.partial_max, self.deletes.partial_max if self.deletes else None)
         return all(part is None or part <= snapshot for part in parts)
 
+    def known_at(self, snapshot: int) -> bool:
+        """Whether all its rows are of a snapshot's time, and which are deleted can be listed."""
+        whole = self.partial_max is None or self.partial_max <= snapshot
+        return whole and (self.deletes is None or self.deletes.known_at(snapshot))
+
     @property
     def deleted(self) -> int:
         """The number of its rows that are deleted."""
@@ -203,6 +208,19 @@ def deleted_positions(
     return found
 
 
+def left(state: State, files: Collection[DataFile], deleted: Mapping[int, BitMap64]) -> int:
+    """How many rows some files have left, and the catalog."""
+    there = sum(file.records - len(deleted.get(file.id, ())) for file in files)
+    return there + sum(count for _, count in state.inlined)
+
+
+def rows_listed(session: Session, table: Table, state: State) -> int | None:
+    """The number of rows by what is listed as deleted; None when only DuckLake can tell."""
+    if not all(file.known_at(state.snapshot) for file in state.files):
+        return None
+    return left(state, state.files, deleted_positions(session, table, state, state.files))
+
+
 def _listed(session: Session, ids: Mapping[str, int], condition: str) -> dict[int, BitMap64]:
     """The positions in some files of deletes, by the ids of their data files."""
     found: dict[int, BitMap64] = {}
@@ -245,8 +263,7 @@ def divided(
         plain = (
             readable
             and file.plain
-            and (file.partial_max is None or file.partial_max <= state.snapshot)
-            and (file.deletes is None or file.deletes.known_at(state.snapshot))
+            and file.known_at(state.snapshot)
             and (file.mapping is None or _named(file, fields, mappings.get(file.mapping)))
             and not any(_differs(part, file, earlier) for f in fields for part in f.leaves())
         )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from grebe.errors import HistoryExpiredError, SourceReplacedError
 from grebe.formats.ducklake.catalog import Catalog, Snapshot, Table
 from grebe.formats.ducklake.connections import Session
-from grebe.formats.ducklake.state import read_state
+from grebe.formats.ducklake.state import read_state, rows_listed
 from grebe.model import Version
 
 ROW_KINDS = frozenset(
@@ -113,15 +113,16 @@ def _rows_at(catalog: Catalog, table: Table, place: Place) -> int:
     DuckLake dates a delete before its commit: one that another commit overtook shows too early. What
     was counted stays true for as long as nobody commits.
     """
-    rows = read_state(catalog, table, place.snapshot).rows
-    if rows is not None:
-        return rows
+    state = read_state(catalog, table, place.snapshot)
+    if state.rows is not None:
+        return state.rows
     newest = catalog.newest()
     key = (table.uuid, place.snapshot, newest.id, newest.committed_at)
     if key not in _KNOWN_ROWS:
         if len(_KNOWN_ROWS) > _REMEMBERED:
             _KNOWN_ROWS.clear()
-        _KNOWN_ROWS[key] = _counted(catalog, table, place.snapshot)
+        rows = rows_listed(catalog.session, table, state)
+        _KNOWN_ROWS[key] = _counted(catalog, table, place.snapshot) if rows is None else rows
     return _KNOWN_ROWS[key]
 
 
