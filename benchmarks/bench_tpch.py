@@ -20,6 +20,7 @@ from benchmarks.tpch import KEYS, Lake, parquet, queries
 from grebe.engine.engine import Engine
 from grebe.engine.refresh import RefreshResult
 from grebe.model import Outcome, Policy
+from grebe.registry import Registry
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -38,6 +39,7 @@ def main() -> None:
     folder = options.folder.absolute() / f"tpch-{options.scale:g}"
     log = folder / "events"
     engine = prepared(folder, log)
+    engine.registry = Registry.open(engine.settings.registry_url)  # `auto` learns from past runs
     lake = Lake(engine.spark, f"{engine.settings.defaults.catalog}.bench")
     lake.build(parquet(options.folder.absolute(), options.scale, tuple(KEYS)))
     ending = "" if options.policy is Policy.INCREMENTAL else f"_{options.policy}"
