@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlglot
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from definitions.test_declared import LINKS, TABLES
@@ -82,6 +82,9 @@ def columns(name: str) -> dict[str, str]:
 
 @settings(max_examples=200, deadline=None)
 @given(st.one_of(definitions(), junk))
+@example({"$type": "v", "$from": "orders", "$filter": {"customer": None}})
+@example({"$type": "v", "$from": "orders", "$select": ["customer"]})
+@example({"$type": "v", "$from": "orders", "$select": ["customer"], "$expand": ["customer"]})
 def test_F191_whatever_is_given_is_a_statement_or_a_typed_error(spec: object) -> None:
     try:
         made = statement_of(spec, LINKS, columns)

@@ -15,10 +15,14 @@ Step = tuple[str, str, Link]
 def used_links(known: Declared, links: Links) -> tuple[Step, ...]:
     """The links that the paths of a definition lead over, each once, in order."""
     found: dict[tuple[str, str], Step] = {}
+    joined = {*known.expand, *(path for path, _ in known.flatten), known.unnest}
     for path in _paths(known):
         at = known.source
-        for part in path.split("."):
+        parts = path.split(".")
+        for place, part in enumerate(parts):
             link = links.get(at, {}).get(part)
+            if place == len(parts) - 1 and path not in joined and link and link.column == part:
+                break  # the column itself is meant, not what it leads to
             if link is not None:
                 found[at, part] = (at, part, link)
             at = link.to if link is not None else f"{at}.{part}"

@@ -118,12 +118,14 @@ def _rows_at(catalog: Catalog, table: Table, place: Place) -> int:
         return state.rows
     newest = catalog.newest()
     key = (table.uuid, place.snapshot, newest.id, newest.committed_at)
-    if key not in _KNOWN_ROWS:
+    known = _KNOWN_ROWS.get(key)
+    if known is None:
+        rows = rows_listed(catalog.session, table, state)
+        known = _counted(catalog, table, place.snapshot) if rows is None else rows
         if len(_KNOWN_ROWS) > _REMEMBERED:
             _KNOWN_ROWS.clear()
-        rows = rows_listed(catalog.session, table, state)
-        _KNOWN_ROWS[key] = _counted(catalog, table, place.snapshot) if rows is None else rows
-    return _KNOWN_ROWS[key]
+        _KNOWN_ROWS[key] = known
+    return known
 
 
 def resolved(session: Session, table: Table, place: Place) -> int:
