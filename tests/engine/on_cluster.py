@@ -9,6 +9,7 @@ import json
 import os
 import signal
 import sys
+import threading
 from pathlib import Path
 
 from benchmarks.eventlog import event_log_conf
@@ -24,8 +25,10 @@ EAGER = {
     "spark.speculation.minTaskRuntime": "5ms",
     "spark.speculation.multiplier": "1.01",
     "spark.speculation.quantile": "0.1",
+    "spark.speculation.task.duration.threshold": "300ms",
 }
-"""A task that takes longer than the first ones is started again beside itself."""
+"""A task that takes longer than others, or than this, is started again beside itself."""
+PAUSE_SECONDS = 2.0
 
 
 def main(folder: Path, master: str, fault: str) -> None:
@@ -41,9 +44,11 @@ def main(folder: Path, master: str, fault: str) -> None:
     shop.define("by_nation", "late", "ranked", "days", "best")
     tell(spark, shop.refreshed())
     shop.batch(0)
-    killed = []
+    killed, application = [], spark.sparkContext.applicationId
     if fault == "killed":
-        killed = dies_when_reached("refresh.deltas", spark.sparkContext.applicationId)
+        killed = dies_when_reached("refresh.deltas", application)
+    else:
+        halts_when_reached(("refresh.deltas", "refresh.computed"), application)
     tell(spark, shop.refreshed())
     if fault == "killed":
         sys.stdout.write(f"killed {len(killed)}\n")
@@ -76,6 +81,20 @@ def dies_when_reached(place: str, application: str) -> list[int]:
 
     refresh.reach = reach  # type: ignore[attr-defined]
     return killed
+
+
+def halts_when_reached(places: tuple[str, ...], application: str) -> None:
+    """Halts one executor for a while whenever a refresh reaches a place, and then lets it go on."""
+    plain = refresh.reach
+
+    def reach(name: str) -> None:
+        if name in places:
+            victim = executors(application)[0]
+            os.kill(victim, signal.SIGSTOP)
+            threading.Timer(PAUSE_SECONDS, os.kill, (victim, signal.SIGCONT)).start()
+        plain(name)
+
+    refresh.reach = reach  # type: ignore[attr-defined]
 
 
 def executors(application: str) -> list[int]:

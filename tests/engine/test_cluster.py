@@ -38,7 +38,7 @@ def environment() -> dict[str, str]:
 @contextmanager
 def daemon(name: str, *arguments: str, ready: str) -> Iterator[None]:
     """A master or a worker, from the moment it says that it is ready until the end."""
-    env = environment()
+    env = environment() | {"SPARK_LOCAL_IP": arguments[1]}
     program = Path(env["SPARK_HOME"]) / "bin" / "spark-class"
     with subprocess.Popen(
         [program, f"org.apache.spark.deploy.{name}", *arguments],
@@ -64,13 +64,15 @@ def cluster(folder: Path) -> Iterator[str]:
         port = probe.getsockname()[1]
     master = f"spark://127.0.0.1:{port}"
     with ExitStack() as stack:
-        host = ("--host", "127.0.0.1", "--webui-port", "0")
+        host, web = ("--host", "127.0.0.1"), ("--webui-port", "0")
         stack.enter_context(
-            daemon("master.Master", *host, "--port", str(port), ready="New state: ALIVE")
+            daemon("master.Master", *host, *web, "--port", str(port), ready="New state: ALIVE")
         )
         for number in range(WORKERS):
             work = str(folder / f"worker{number}")
-            limits = ("--cores", "1", "--memory", "1g", "--work-dir", work)
+            # Two machines, as far as Spark can see: it starts no task twice on one.
+            host = ("--host", f"127.0.0.{number + 1}")
+            limits = (*web, "--cores", "1", "--memory", "1g", "--work-dir", work)
             stack.enter_context(
                 daemon("worker.Worker", *host, *limits, master, ready="Successfully registered")
             )
