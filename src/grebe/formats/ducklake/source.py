@@ -152,10 +152,8 @@ class DuckLakeSource:
         catalog = Catalog(lake)
         table = catalog.table(self._name)
         fields = chosen(self._fields(lake, table, version), columns)
-        place = Place.of(version)
-        state = read_state(catalog, table, resolved(lake, table, place))
-        named = catalog.table_at(table, state.snapshot)
-        side = Side(named, state, state.files, fields, 1, place.rows)
+        state = read_state(catalog, table, resolved(lake, table, Place.of(version)))
+        side = Side(catalog.table_at(table, state.snapshot), state, state.files, fields, 1)
         names = [field.name for field in fields]
         return read_weighted(self._spark(), lake, [side], names).drop(WEIGHT)
 

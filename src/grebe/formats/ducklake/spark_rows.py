@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from pyroaring import BitMap64
 
 from grebe.compiler.program.text import literal
-from grebe.errors import HistoryExpiredError, SourceError
+from grebe.errors import SourceError
 from grebe.formats.base import WEIGHT
 from grebe.formats.ducklake.catalog import Table, refuse_plain
 from grebe.formats.ducklake.connections import Session
@@ -32,7 +32,6 @@ from grebe.formats.ducklake.state import (
     deleted_positions,
     divided,
     earlier_types,
-    left,
     name_mappings,
     steady_names,
 )
@@ -65,8 +64,6 @@ class Side:
     files: Sequence[DataFile]
     fields: Sequence[Field]
     sign: int
-    rows: int | None = None
-    """How many there must be, where that is known."""
 
 
 def read_weighted(
@@ -86,7 +83,6 @@ def read_weighted(
     groups: dict[int | None, Weights[DataFile]] = {}
     for side, reading in zip(sides, readings, strict=True):
         deleted = deleted_positions(session, table, side.state, reading.native)
-        _check_rows(side, reading, deleted)
         for file in reading.native:
             weights = groups.setdefault(file.mapping, Weights())
             known = replace(file, path=as_spark_spells(file.path))
@@ -107,19 +103,6 @@ def read_weighted(
     if not frames:
         return _empty(spark, sides[0].fields, names)
     return reduce(lambda left, right: left.unionAll(right), frames)
-
-
-def _check_rows(side: Side, reading: Reading, deleted: Mapping[int, BitMap64]) -> None:
-    """Nothing, or HistoryExpiredError when the files no longer hold as many rows as they should."""
-    if side.rows is None or reading.special:
-        return
-    found = left(side.state, reading.native, deleted)
-    if found != side.rows:
-        raise HistoryExpiredError(
-            f"snapshot {side.state.snapshot} does not show {side.rows} rows",
-            detail=f'the files of table "{side.table.schema}.{side.table.name}" have {found}',
-            hint="refresh in full",
-        )
 
 
 def as_spark_spells(path: str) -> str:

@@ -208,17 +208,13 @@ def deleted_positions(
     return found
 
 
-def left(state: State, files: Collection[DataFile], deleted: Mapping[int, BitMap64]) -> int:
-    """How many rows some files have left, and the catalog."""
-    there = sum(file.records - len(deleted.get(file.id, ())) for file in files)
-    return there + sum(count for _, count in state.inlined)
-
-
 def rows_listed(session: Session, table: Table, state: State) -> int | None:
     """The number of rows by what is listed as deleted; None when only DuckLake can tell."""
     if not all(file.known_at(state.snapshot) for file in state.files):
         return None
-    return left(state, state.files, deleted_positions(session, table, state, state.files))
+    deleted = deleted_positions(session, table, state, state.files)
+    there = sum(file.records - len(deleted.get(file.id, ())) for file in state.files)
+    return there + sum(count for _, count in state.inlined)
 
 
 def _listed(session: Session, ids: Mapping[str, int], condition: str) -> dict[int, BitMap64]:
