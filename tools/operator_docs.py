@@ -58,6 +58,13 @@ PAGES = (
         "delta.mark",
         "SELECT b, a IN (SELECT a FROM s) AS known FROM r",
     ),
+    Page(
+        "matched",
+        "Joins that keep the rows of one side",
+        "delta.matched",
+        "SELECT r.b, q.n FROM r"
+        " LEFT JOIN (SELECT a, COUNT(*) AS n FROM s GROUP BY a) AS q ON r.a = q.a",
+    ),
     Page("union", "UNION ALL", "delta.union", "SELECT a FROM r UNION ALL SELECT a FROM s"),
     Page(
         "setops",

@@ -4,19 +4,43 @@ An engine coerces the branches where it sees them side by side. A plan takes the
 whose sources did not change is dropped, and keys go down into each branch. So the types that the
 engine gives the whole are written into the branches. A bare NULL is always cast: alone it has no
 type at all.
+
+And equalities of two columns, taken apart where their types are not known to be compared exactly:
+"01" = 1 and 1 = "1", but "01" is not "1". A key must not be carried from one side to the other.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from sqlglot import exp
 
-from grebe.compiler.nodes import Node, Project, SetOperation, UnionAll
+from grebe.compiler.nodes import (
+    InnerJoin,
+    MarkJoin,
+    Node,
+    OuterJoin,
+    Project,
+    SemiJoin,
+    SetOperation,
+    UnionAll,
+)
 from grebe.compiler.origins import origin
 from grebe.compiler.pin import rebuilt
-from grebe.compiler.scalar import NULL, cast, column, passed
-from grebe.compiler.types import Types
+from grebe.compiler.scalar import (
+    NULL,
+    Scalar,
+    all_of,
+    build,
+    cast,
+    column,
+    conjuncts_of,
+    equated,
+    passed,
+    true_only,
+)
+from grebe.compiler.types import Types, is_exact
 
 
 def coerced(node: Node, types: Types, memo: dict[str, Node] | None = None) -> Node:
@@ -29,9 +53,51 @@ def coerced(node: Node, types: Types, memo: dict[str, Node] | None = None) -> No
 
 
 def _same_types(node: Node, types: Types) -> Node:
-    if not isinstance(node, (UnionAll, SetOperation)):
-        return node
-    return rebuilt(node, lambda branch: _cast(branch, node, types))
+    match node:
+        case UnionAll() | SetOperation():
+            return rebuilt(node, lambda branch: _cast(branch, node, types))
+        case InnerJoin():
+            return replace(node, on=tuple(_apart(item, node, types) for item in node.on))
+        case OuterJoin() | SemiJoin() | MarkJoin():
+            return replace(node, on=_all_apart(node.on, node, types))
+    return node
+
+
+def _all_apart(on: Scalar, node: Node, types: Types) -> Scalar:
+    """The condition; its own text where nothing is taken apart."""
+    conjuncts = conjuncts_of(on)
+    apart = [_apart(item, node, types) for item in conjuncts]
+    return on if list(conjuncts) == apart else all_of(apart)
+
+
+def _apart(item: Scalar, node: Node, types: Types) -> Scalar:
+    """An equality by which no key is carried, if the types of its columns ask for that.
+
+    COALESCE of one column is the column; but it is no longer a bare one.
+    """
+    names, inside = equated(item), true_only(item)
+    if inside is not None:
+        return build("COALESCE(:p, FALSE)", p=_all_apart(inside, node, types))
+    if names is None or _compare_exactly(*(_kind(node, name, types) for name in names)):
+        return item
+    tree = item.copy()
+    side = tree.this.unnest()
+    tree.set("this", exp.Coalesce(this=side.copy(), expressions=[]))
+    return Scalar.of(tree)
+
+
+def _kind(node: Node, name: str, types: Types) -> str | None:
+    part = next((item for item in node.inputs if name in item.columns), None)
+    if part is None:
+        return None
+    return types.of(column(name)) or types.of(origin(part, name).value)
+
+
+def _compare_exactly(one: str | None, other: str | None) -> bool:
+    """True when equal values of the two types are the same value: numbers without a rounding."""
+    if one is None or other is None:
+        return False
+    return one == other or (is_exact(one) and is_exact(other))
 
 
 def _cast(branch: Node, whole: UnionAll | SetOperation, types: Types) -> Node:

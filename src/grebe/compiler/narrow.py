@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from grebe.compiler.delta.restrict import equated
 from grebe.compiler.nodes import Filter, Named, Node, Project, SemiJoin, Small, Stored
 from grebe.compiler.pin import rebuilt
-from grebe.compiler.scalar import Scalar, conjuncts_of
+from grebe.compiler.scalar import Scalar, conjuncts_of, equated
 
 Range = Callable[[str, str, str], Scalar | None]
 """The condition on a stored column that equals a column of a step; None where it is of no use."""

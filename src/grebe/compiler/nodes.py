@@ -56,6 +56,14 @@ class Node:
         return ()
 
 
+@dataclass(frozen=True, slots=True)
+class Near:
+    """Rows whose ``column`` has a value that occurs in the deltas: (source, its column)."""
+
+    column: str
+    deltas: tuple[tuple[str, str], ...]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Scan(Node):
     """A source: pairs of (name in the query, column of the table)."""
@@ -63,6 +71,8 @@ class Scan(Node):
     table: str
     pairs: tuple[tuple[str, str], ...]
     at: At = At.QUERY
+    near: Near | None = None
+    """Which rows are enough; a scan may give more, up to all of them."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -449,6 +459,8 @@ _UNSPELLED = ("digest", "where")
 
 def _digest(node: Node) -> str:
     values = [getattr(node, item.name) for item in fields(node) if item.name not in _UNSPELLED]
+    if isinstance(node, Scan) and node.near is None:
+        values.pop()  # what a definition means has nothing to do with how much of it is read
     parts = [type(node).__name__, *(_spell(value) for value in values)]
     return blake2b("\x1f".join(parts).encode(), digest_size=16).hexdigest()
 

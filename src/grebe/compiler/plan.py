@@ -12,9 +12,10 @@ from hashlib import blake2b
 
 from grebe.compiler.bounds import Bounds, Parameter, filled, parameters, ranges
 from grebe.compiler.factor import factored
+from grebe.compiler.near import near
 from grebe.compiler.nodes import Empty, Named, Node
 from grebe.compiler.prune import pruned
-from grebe.compiler.spread import Sizes, spread
+from grebe.compiler.spread import Sizes, is_at_hand, spread
 from grebe.compiler.steps import COPIES as COPIES
 from grebe.compiler.steps import Append as Append
 from grebe.compiler.steps import Check as Check
@@ -66,6 +67,8 @@ class DeltaFacts:
     """Key ranges of the deltas, where the file bounds say that they prune."""
     sizes: Sizes = field(default_factory=Sizes)
     """Rows of the sources and of their deltas, where metadata says."""
+    never_null: frozenset[Parameter] = frozenset()
+    """Columns of the deltas that hold no NULL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +131,10 @@ def bind(plan: RefreshPlan, facts: DeltaFacts) -> tuple[Step, ...]:
     bound: list[Step] = []
     for step in steps:
         node = factored(filled(pruned(step.node, facts.unchanged, known), facts.bounds))
+        if isinstance(step, Compute) and is_at_hand(node):
+            known[Named(step.name, step.node.columns).digest] = node
+            continue
         if isinstance(node, Empty):
-            if isinstance(step, Compute):
-                named = Named(step.name, step.node.columns)
-                known[named.digest] = Empty(step.node)
             continue
         bound.append(replace(step, node=node))
     if all(isinstance(step, (Compute, Check)) for step in bound):
@@ -139,7 +142,8 @@ def bind(plan: RefreshPlan, facts: DeltaFacts) -> tuple[Step, ...]:
     stored = facts.sizes.stored
     if plan.strategy is Strategy.GROUPS and stored is not None and stored <= FEW:
         bound = list(read_whole(bound))
-    return tuple(replace(step, node=spread(step.node, facts.sizes)) for step in bound)
+    told = near(bound, plan.types, facts.sizes, facts.never_null)
+    return tuple(replace(step, node=spread(step.node, facts.sizes)) for step in told)
 
 
 def fingerprint_of(plan: RefreshPlan) -> str:

@@ -6,10 +6,11 @@ has none. Everything else follows from the algebra of the empty relation.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from grebe.compiler.nodes import (
+    WEIGHT,
     Aggregate,
     At,
     Consolidate,
@@ -18,6 +19,7 @@ from grebe.compiler.nodes import (
     Filter,
     InnerJoin,
     MarkJoin,
+    Named,
     Node,
     OuterJoin,
     Project,
@@ -26,12 +28,15 @@ from grebe.compiler.nodes import (
     SemiJoin,
     SetKind,
     SetOperation,
+    Small,
     TopK,
     UnionAll,
     Unnest,
     Window,
+    walk,
 )
 from grebe.compiler.pin import rebuilt
+from grebe.compiler.scalar import number
 
 
 def pruned(node: Node, unchanged: Collection[str], memo: dict[str, Node] | None = None) -> Node:
@@ -44,6 +49,13 @@ def pruned(node: Node, unchanged: Collection[str], memo: dict[str, Node] | None 
         below = rebuilt(node, lambda item: pruned(item, unchanged, memo))
         memo[node.digest] = _simplified(below, unchanged)
     return memo[node.digest]
+
+
+def without_empty(node: Node, empty: Collection[str]) -> Node:
+    """The tree without the branches that some steps leave empty, by their names."""
+    named = (item for item in walk(node) if isinstance(item, Named) and item.step in empty)
+    known: dict[str, Node] = {item.digest: Empty(item) for item in named}
+    return pruned(node, (), known) if known else node
 
 
 def _simplified(node: Node, unchanged: Collection[str]) -> Node:
@@ -63,7 +75,7 @@ def _has_no_rows(node: Node) -> bool:
     match node:
         case Filter() | Project() | Consolidate() | Repeat() | Distinct() | Window() | Unnest():
             return empty[0]
-        case TopK() | MarkJoin():
+        case TopK() | MarkJoin() | Small():
             return empty[0]
         case Aggregate():
             return empty[0] and bool(node.keys)
@@ -91,12 +103,31 @@ def _semi(node: SemiJoin) -> Node:
 
 
 def _union(node: UnionAll) -> Node:
-    full = tuple(branch for branch in node.branches if not isinstance(branch, Empty))
+    full = _uncancelled([item for item in node.branches if not isinstance(item, Empty)])
     if not full:
         return Empty(node)
     if len(full) == 1 and full[0].columns == node.names:
         return full[0]
     return node if len(full) == len(node.branches) else UnionAll(full, node.names)
+
+
+def _uncancelled(branches: Sequence[Node]) -> tuple[Node, ...]:
+    """The branches without pairs of the same rows that come and go."""
+    left = list(branches)
+    for branch in branches:
+        opposite = _opposite(branch)
+        if branch in left and opposite in left:
+            left.remove(branch)
+            left.remove(opposite)
+    return tuple(left)
+
+
+def _opposite(branch: Node) -> Node | None:
+    """The same rows as deletions, of rows that are all insertions."""
+    if not isinstance(branch, Project) or dict(branch.outputs).get(WEIGHT) != number(1):
+        return None
+    gone = ((name, number(-1) if name == WEIGHT else item) for name, item in branch.outputs)
+    return Project(branch.input, tuple(gone))
 
 
 def _set_operation_is_empty(kind: SetKind, left: bool, right: bool) -> bool:

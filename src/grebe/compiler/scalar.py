@@ -149,6 +149,16 @@ def never_null(condition: Scalar) -> tuple[tuple[Scalar, ...], tuple[Scalar, ...
     return sure, tuple(item for item in parts if item not in sure)
 
 
+def equated(item: Scalar) -> tuple[str, str] | None:
+    """The two columns that a condition makes equal, if it is nothing else."""
+    tree = item.ast
+    if isinstance(tree, (exp.EQ, exp.NullSafeEQ)):
+        left, right = tree.this.unnest(), tree.expression.unnest()
+        if isinstance(left, exp.Column) and isinstance(right, exp.Column):
+            return left.name, right.name
+    return None
+
+
 def equals(left: Scalar, right: Scalar) -> Scalar:
     """``left = right`` as SQL means it: NULL when a side is NULL."""
     return Scalar.of(exp.EQ(this=_operand(left), expression=_operand(right)))

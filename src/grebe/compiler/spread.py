@@ -11,9 +11,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from grebe.compiler.nodes import At, InnerJoin, Node, Scan, SemiJoin, Small, walk
+from grebe.compiler.nodes import (
+    At,
+    Distinct,
+    Empty,
+    Filter,
+    InnerJoin,
+    Named,
+    Node,
+    Project,
+    Scan,
+    SemiJoin,
+    Small,
+    UnionAll,
+    walk,
+)
 from grebe.compiler.pin import rebuilt
-from grebe.compiler.scalar import Scalar
+from grebe.compiler.scalar import Scalar, conjuncts_of, equated
 
 LIMIT: Final = 100_000
 """Rows that are expected at most for a relation to go to every worker."""
@@ -27,9 +41,32 @@ class Sizes:
     changed: Mapping[str, int] = field(default_factory=dict)
     stored: int | None = None
     """Rows of the view's own storage table."""
+    widths: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    """For integer columns, by table and column, how many different values there can be at most."""
 
     def expected(self, node: Node) -> float | None:
         """About how many rows a relation made from deltas has; None when that is not known."""
+        rough = self._rough(node)
+        if rough is None:
+            return None
+        semi = (item for item in walk(node) if isinstance(item, SemiJoin) and not item.anti)
+        return max([rough, *(self._repeated(item) for item in semi)])
+
+    def _repeated(self, node: SemiJoin) -> float:
+        """At least so many rows of a source have one of some keys: values that occur often."""
+        scan, keys = node.left, self._rough(node.right)
+        if not isinstance(scan, Scan) or keys is None:
+            return 0.0
+        pairs, rows = dict(scan.pairs), self.rows.get(scan.table, 0)
+        tied = [name for item in conjuncts_of(node.on) for name in equated(item) or ()]
+        widths = [
+            self.widths[scan.table, pairs[name]]
+            for name in tied
+            if name in pairs and (scan.table, pairs[name]) in self.widths
+        ]
+        return keys * rows / max(widths) if widths and len(widths) == len(tied) / 2 else 0.0
+
+    def _rough(self, node: Node) -> float | None:
         share, largest = 0.0, 0
         for scan in walk(node):
             if not isinstance(scan, Scan):
@@ -63,8 +100,32 @@ def _marked(node: Node, sizes: Sizes) -> Node:
     match node:
         case InnerJoin() if len(node.parts) > 1:
             return _one_after_the_other(node, sizes)
-        case SemiJoin() if sizes.is_small(node.right):
-            return replace(node, right=Small(node.right))
+        case SemiJoin():
+            right = _with_copies(node.right) if is_at_hand(node.right) else node.right
+            small = sizes.is_small(right)
+            return replace(node, right=Small(right) if small else right)
+    return node
+
+
+def is_at_hand(node: Node) -> bool:
+    """True for rows of deltas and of earlier steps, which nothing has to be computed for."""
+    match node:
+        case Named() | Scan(at=At.DELTA) | Empty():
+            return True
+        case Filter() | Project() | Distinct():
+            return is_at_hand(node.input)
+        case UnionAll():
+            return all(is_at_hand(branch) for branch in node.branches)
+    return False
+
+
+def _with_copies(node: Node) -> Node:
+    """Keys to be met: that some occur twice makes no difference, and is not worth a shuffle."""
+    match node:
+        case Distinct():
+            return _with_copies(node.input)
+        case UnionAll() | Project() | Filter():
+            return rebuilt(node, _with_copies)
     return node
 
 

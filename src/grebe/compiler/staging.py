@@ -45,7 +45,7 @@ def staged(steps: Sequence[Step], dialect: str) -> tuple[Step, ...]:
     )
     for step in steps:
         for node in walk(step.node):
-            shared = uses[node.digest] > 1 and _is_worth_keeping(node)
+            shared = uses[node.digest] > 1 and _is_worth_keeping(_with_named(node, kept))
             apart = marked and _must_stand_alone(node, kept)
             if node.digest not in kept and (shared or apart):
                 name = f"shared_{len(kept) + 1}"

@@ -38,6 +38,11 @@ class Decimal:
     integer: bool
 
 
+def is_exact(kind: str) -> bool:
+    """True for integers and decimals, by the name of the type."""
+    return kind in _INTEGERS or _DECIMAL.match(kind) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class Types:
     """Types of expressions by text, for one dialect."""

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from grebe.compiler import plan as steps
 from grebe.compiler.clock import stopped
 from grebe.compiler.emit import Leaf, emit
+from grebe.compiler.join_keys import Place
 from grebe.compiler.narrow import narrowed
-from grebe.compiler.nodes import At, Named, Node, Scan, Stored, Verbatim
+from grebe.compiler.nodes import At, Empty, Named, Node, Scan, Stored, Verbatim, walk
+from grebe.compiler.prune import without_empty
 from grebe.compiler.scalar import Scalar, build, column
 from grebe.compiler.verbatim import relation_of
 from grebe.engine import tiny
 from grebe.engine.deltas import Side, Stage
+from grebe.engine.nearby import Kept, Nearby, collected
 from grebe.engine.writing import expected, merge_of, pruning
 from grebe.errors import CheckFailedError, GrebeError, InternalError, StepFailedError
 from grebe.formats import base
@@ -30,8 +34,8 @@ if TYPE_CHECKING:
 DRIVER_ROWS = 200_000
 """Changed source rows up to which the results of steps are expected to fit on the driver."""
 
-_TOO_LARGE = "maxResultSize"
-"""Spark's own word for a result that it did not bring to the driver."""
+_OFTEN = 2
+"""Scans of a source from which rows that are near a change are kept."""
 
 
 @dataclass(slots=True)
@@ -48,6 +52,8 @@ class Execution:
     held: Callable[[], pa.Table | None]
     """The view's own rows on the driver, where they can be read there."""
     stage: Stage
+    nearby: Nearby | None = None
+    """What the views of a run keep of large sources; None where they are read whole."""
     order: tuple[str, ...] = ()
     """The columns by which rows are sorted that are written anew."""
     moment: datetime | None = None
@@ -57,6 +63,10 @@ class Execution:
     changed: int | None = None
     """Stored rows that change, where the write itself does not say it: all are written anew."""
     views: dict[str, str] = field(default_factory=dict)
+    scans: Counter[Place] = field(default_factory=Counter)
+    """How often a source is read for the rows near a change, by the column that says which."""
+    empty: dict[str, Node | None] = field(default_factory=dict)
+    """The steps without any row: what follows from them alone is not computed, only its columns."""
     kept: dict[str, pa.Table] = field(default_factory=dict)
     """The results of steps that are on the driver."""
 
@@ -73,9 +83,15 @@ class Execution:
             StepFailedError: Spark could not run a step, as it could not run the query.
         """
         writes: list[base.Write] = []
+        self.scans = Counter(
+            (node.table, node.near.column)
+            for step in bound
+            for node in walk(step.node)
+            if isinstance(node, Scan) and node.near
+        )
         for step in bound:
             try:
-                writes += self._step(step)
+                writes += self._step(replace(step, node=without_empty(step.node, self.empty)))
             except GrebeError:
                 raise
             except Exception as error:  # Spark's own, and those of the wire below it
@@ -91,6 +107,10 @@ class Execution:
 
     def _step(self, step: steps.Step) -> list[base.Write]:
         match step:
+            case steps.Compute(name=name, node=Empty()):
+                self.empty[name] = step.node
+            case steps.Check(node=Empty()) | steps.Append(node=Empty()) | steps.Merge(node=Empty()):
+                return []
             case steps.Compute():
                 node = narrowed(step.node, self._range)
                 self._keep(step.name, self.spark.sql(self.sql(node)))
@@ -132,7 +152,7 @@ class Execution:
             case Scan(at=At.DELTA):
                 return f"delta {leaf.table} {sorted(source for _, source in leaf.pairs)}"
             case Scan():
-                return f"{leaf.at} {leaf.table}"
+                return f"{leaf.at} {leaf.table} {leaf.near or ''}"
             case Stored():
                 return "stored"
 
@@ -149,10 +169,24 @@ class Execution:
                 version = side.old if leaf.at is At.OLD else side.new
                 if version is None:
                     raise InternalError.broken(f"no old version of {leaf.table}")
+                kept = self._near(leaf)
+                if kept is not None:
+                    return kept.frame(self.spark, list(side.columns))
                 return side.source.read_at(version, list(side.columns.values()))
             case Stored():
                 return self.stored()
+            case Named(step=name) if (absent := self.empty.get(name)) is not None:
+                return self.spark.sql(self.sql(absent))
         raise InternalError.broken(f"step {leaf} is read before it is computed")
+
+    def _near(self, leaf: Scan) -> Kept | None:
+        """The rows that are enough for a scan, where they are read more than once."""
+        if leaf.near is None or self.nearby is None or not self.on_driver:
+            return None
+        place = (leaf.table, leaf.near.column)
+        if self.scans[place] < _OFTEN and not self.nearby.is_shared([place, *leaf.near.deltas]):
+            return None
+        return self.nearby.of(self.spark, self.sides, leaf, leaf.near)
 
     def _show(self, key: str, frame: DataFrame) -> None:
         name = f"__grebe_{self.run_id}_{len(self.views)}"
@@ -164,6 +198,8 @@ class Execution:
         arrow = self._collected(frame)
         if arrow is not None:
             self.kept[name] = arrow
+            if arrow.num_rows == 0:
+                self.empty[name] = None
             self._show(f"step {name}", self.spark.createDataFrame(arrow, schema=frame.schema))
         else:
             self._show(f"step {name}", self.spark.sql(f"SELECT * FROM {self.stage(frame)}"))
@@ -179,14 +215,7 @@ class Execution:
 
     def _collected(self, frame: DataFrame) -> pa.Table | None:
         """The rows on the driver, or None when they are too many for it."""
-        if not self.on_driver:
-            return None
-        try:
-            return frame.toArrow()
-        except Exception as error:
-            if _TOO_LARGE not in str(error):
-                raise
-            return None
+        return collected(frame) if self.on_driver else None
 
     def _check(self, step: steps.Check) -> None:
         rows = self.spark.sql(self.sql(step.node)).limit(5).collect()

@@ -35,6 +35,19 @@ def delta_facts(
             rows={name: item.rows for name, item in stats.items() if item.rows is not None},
             changed={name: delta.rows for name, delta in deltas.items()},
             stored=stored,
+            widths={
+                (name, column): width
+                for name, item in stats.items()
+                for column, files in item.bounds.items()
+                if (width := width_of(files))
+            },
+        ),
+        never_null=frozenset(
+            (name, column)
+            for name, delta in deltas.items()
+            if delta.arrow is not None
+            for column in delta.arrow.column_names
+            if delta.arrow[column].null_count == 0
         ),
     )
 
@@ -61,6 +74,15 @@ def _bounds(
             ):
                 found[parameter] = (ends[0], ends[1])
     return found
+
+
+def width_of(files: Sequence[KeyBounds]) -> int | None:
+    """How many integers lie between the smallest and the largest value; None for anything else."""
+    lows = [file.low for file in files if type(file.low) is int]
+    highs = [file.high for file in files if type(file.high) is int]
+    if not files or len(lows) < len(files) or len(highs) < len(files):
+        return None
+    return max(highs) - min(lows) + 1
 
 
 def prunes(files: Sequence[KeyBounds], low: object, high: object) -> bool:

@@ -23,6 +23,7 @@ from grebe.engine.deltas import Delta, Deltas, Side, Stage
 from grebe.engine.execute import DRIVER_ROWS, Execution
 from grebe.engine.facts import delta_facts
 from grebe.engine.making import make_storage
+from grebe.engine.nearby import Nearby
 from grebe.engine.public import altered, may_replace, publish
 from grebe.engine.result import RefreshResult as RefreshResult
 from grebe.engine.shown import shown_storage
@@ -83,6 +84,7 @@ class Refresh:
     """A Spark session that nobody else uses; started when something has to be read or written."""
     pins: Mapping[TableName, Pinned]
     deltas: Deltas
+    nearby: Nearby
     stage: Stage
     policy: Policy
     position: Position
@@ -241,6 +243,7 @@ class Refresh:
             target=lambda: self._target(position),
             held=lambda: self._held(position),
             stage=self.stage,
+            nearby=self.nearby,
         )
 
     def _stored(self, position: Position | None) -> DataFrame:

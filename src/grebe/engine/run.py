@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import TYPE_CHECKING
 
+from grebe.compiler.join_keys import join_keys
 from grebe.compiler.nodes import MarkJoin, walk
 from grebe.engine.choice import Pinned
 from grebe.engine.compile import fits_parents, fits_sources
@@ -18,6 +19,7 @@ from grebe.engine.cut import Cut, parent_pin, point_of, take
 from grebe.engine.deltas import Deltas
 from grebe.engine.graph import levels, with_parents
 from grebe.engine.lease import SECONDS, Leases, owner_of
+from grebe.engine.nearby import Nearby
 from grebe.engine.pool import Pool
 from grebe.engine.refresh import Refresh, RefreshResult
 from grebe.engine.tables import Tables
@@ -57,6 +59,7 @@ class Options:
 class _Work:
     cut: Cut
     deltas: Deltas
+    nearby: Nearby
     leases: Leases
 
 
@@ -92,7 +95,7 @@ class Run:
             cut = self._cut(leases)
             reach("run.pinned")
             deltas = Deltas(self._columns(), self._stage)
-            work = _Work(cut, deltas, leases)
+            work = _Work(cut, deltas, self._nearby(deltas), leases)
             for level in levels({name: view.parents for name, view in self.views.items()}):
                 with ThreadPoolExecutor(max_workers=max(1, self.options.jobs)) as pool:
                     done = pool.map(lambda name: self._one(name, work), level)
@@ -208,6 +211,7 @@ class Run:
             session=lambda: with_settings(session(), view),
             pins=self._pins_of(view, work.cut, session),
             deltas=work.deltas,
+            nearby=work.nearby,
             stage=self._stage,
             policy=self.options.policy or view.definition.policy,
             position=work.cut.positions[str(view.name)],
@@ -268,6 +272,14 @@ class Run:
             for name, used in view.sources:
                 ids.setdefault(name, {}).update(dict.fromkeys(column.id for column in used))
         return {name: tuple(found) for name, found in ids.items()}
+
+    def _nearby(self, deltas: Deltas) -> Nearby:
+        views = self.views.values()
+        return Nearby(
+            deltas.columns,
+            [frozenset(view.plan.tables) for view in views],
+            join_keys(view.plan.definition for view in views),
+        )
 
     def _stage(self, rows: DataFrame) -> str:
         """Rows where every session of the run can read them; removed when the run ends."""

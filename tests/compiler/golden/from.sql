@@ -228,7 +228,7 @@ SELECT "x", "name", "__grebe_weight" FROM (
   ) AS __grebe_q1
   JOIN (
     SELECT "id", "name" FROM (VALUES (1, 'one'), (2, 'two')) AS __grebe_q2("id", "name")
-  ) AS __grebe_q3 ON "a" = "id"
+  ) AS __grebe_q3 ON COALESCE("a") = "id"
 ) AS __grebe_q4
 
 -- title: LATERAL
@@ -250,210 +250,63 @@ __grebe_c3 AS (
 SELECT "a" AS "a_4", "__grebe_weight" FROM r_delta
 ),
 __grebe_c4 AS (
-SELECT "a_4", "__grebe_weight" FROM (
-  SELECT "a_4", CAST(CASE WHEN "__grebe_left_new" > 0 THEN 1 ELSE 0 END - CASE WHEN "__grebe_left_old" > 0 THEN 1 ELSE 0 END AS BIGINT) AS "__grebe_weight" FROM (
-    SELECT "a_4", SUM("__grebe_left_new") AS "__grebe_left_new", SUM("__grebe_left_old") AS "__grebe_left_old", SUM("__grebe_right_new") AS "__grebe_right_new", SUM("__grebe_right_old") AS "__grebe_right_old" FROM (
-      SELECT "a_4", "__grebe_left_new", "__grebe_left_old", "__grebe_right_new", "__grebe_right_old" FROM (
-        SELECT "a_4", 1 AS "__grebe_left_new", 1 AS "__grebe_left_old", 0 AS "__grebe_right_new", 0 AS "__grebe_right_old" FROM (
-          SELECT "a" AS "a_4" FROM (
-            SELECT "a" FROM r_new
-          ) AS __grebe_q14
-          SEMI JOIN (
-            SELECT DISTINCT "a_4__key" FROM (
-              SELECT "a_4" AS "a_4__key" FROM __grebe_c3
-            ) AS __grebe_q15
-          ) AS __grebe_q16 ON "a" IS NOT DISTINCT FROM "a_4__key"
-        ) AS __grebe_q17
-      ) AS __grebe_q18
-      UNION ALL
-      SELECT "a_4", "__grebe_left_new", "__grebe_left_old", "__grebe_right_new", "__grebe_right_old" FROM (
-        SELECT "a_4", 0 AS "__grebe_left_new", -"__grebe_weight" AS "__grebe_left_old", 0 AS "__grebe_right_new", 0 AS "__grebe_right_old" FROM __grebe_c3
-      ) AS __grebe_q19
-    ) AS __grebe_q20
-    GROUP BY "a_4"
-  ) AS __grebe_q21
-) AS __grebe_q22
-WHERE "__grebe_weight" <> 0
+SELECT "a_4", 1 AS "__grebe_weight" FROM (
+  SELECT DISTINCT "a_4" FROM (
+    SELECT "a" AS "a_4" FROM (
+      SELECT "a" FROM r_old
+    ) AS __grebe_q24
+    SEMI JOIN (
+      SELECT DISTINCT "tie_0__key" FROM (
+        SELECT "tie_0__key" FROM (
+          SELECT "a_3" AS "tie_0__key" FROM (
+            SELECT "a" AS "a_3", "__grebe_weight" FROM r_delta
+          ) AS __grebe_q25
+        ) AS __grebe_q26
+        UNION ALL
+        SELECT "tie_0__key" FROM (
+          SELECT "a_2" AS "tie_0__key" FROM (
+            SELECT "a" AS "a_2", "c", "__grebe_weight" FROM s_delta
+          ) AS __grebe_q27
+        ) AS __grebe_q28
+      ) AS __grebe_q29
+    ) AS __grebe_q30 ON "a" IS NOT DISTINCT FROM "tie_0__key"
+  ) AS __grebe_q31
+) AS __grebe_q32
 ),
 __grebe_c5 AS (
-SELECT DISTINCT "a_3__key" FROM (
-  SELECT "a_4" AS "a_3__key" FROM __grebe_c4
-) AS __grebe_q24
+SELECT "a_4", "__grebe_weight" FROM (
+  SELECT "a_4", "__grebe_weight" FROM (
+    SELECT "a_4", CAST(CASE WHEN "__grebe_left_new" > 0 THEN 1 ELSE 0 END - CASE WHEN "__grebe_left_old" > 0 THEN 1 ELSE 0 END AS BIGINT) AS "__grebe_weight" FROM (
+      SELECT "a_4", SUM("__grebe_left_new") AS "__grebe_left_new", SUM("__grebe_left_old") AS "__grebe_left_old", SUM("__grebe_right_new") AS "__grebe_right_new", SUM("__grebe_right_old") AS "__grebe_right_old" FROM (
+        SELECT "a_4", "__grebe_left_new", "__grebe_left_old", "__grebe_right_new", "__grebe_right_old" FROM (
+          SELECT "a_4", 1 AS "__grebe_left_new", 1 AS "__grebe_left_old", 0 AS "__grebe_right_new", 0 AS "__grebe_right_old" FROM (
+            SELECT "a" AS "a_4" FROM (
+              SELECT "a" FROM r_new
+            ) AS __grebe_q14
+            SEMI JOIN (
+              SELECT DISTINCT "a_4__key" FROM (
+                SELECT "a_4" AS "a_4__key" FROM __grebe_c3
+              ) AS __grebe_q15
+            ) AS __grebe_q16 ON "a" IS NOT DISTINCT FROM "a_4__key"
+          ) AS __grebe_q17
+        ) AS __grebe_q18
+        UNION ALL
+        SELECT "a_4", "__grebe_left_new", "__grebe_left_old", "__grebe_right_new", "__grebe_right_old" FROM (
+          SELECT "a_4", 0 AS "__grebe_left_new", -"__grebe_weight" AS "__grebe_left_old", 0 AS "__grebe_right_new", 0 AS "__grebe_right_old" FROM __grebe_c3
+        ) AS __grebe_q19
+      ) AS __grebe_q20
+      GROUP BY "a_4"
+    ) AS __grebe_q21
+  ) AS __grebe_q22
+  WHERE "__grebe_weight" <> 0
+) AS __grebe_q23
+UNION ALL
+SELECT "a_4", "__grebe_weight" FROM __grebe_c4
 ),
 __grebe_c6 AS (
-SELECT "a" AS "a_3", "__grebe_weight" FROM r_delta
-),
-__grebe_c7 AS (
-SELECT DISTINCT "a_3__key" FROM (
-  SELECT "a_3" AS "a_3__key" FROM (
-    SELECT "a_3", "a_2", "c", CAST(SUM("__grebe_weight") AS BIGINT) AS "__grebe_weight" FROM (
-      SELECT "a_3", "a_2", "c", "__grebe_weight" FROM (
-        SELECT "a_3", "a_2", "c", "__grebe_weight" FROM (
-          SELECT "a_3", "__grebe_weight" FROM (
-            SELECT "a_3", CAST(CASE WHEN "__grebe_left_new" > 0 THEN 1 ELSE 0 END - CASE WHEN "__grebe_left_old" > 0 THEN 1 ELSE 0 END AS BIGINT) AS "__grebe_weight" FROM (
-              SELECT "a_3", SUM("__grebe_left_new") AS "__grebe_left_new", SUM("__grebe_left_old") AS "__grebe_left_old", SUM("__grebe_right_new") AS "__grebe_right_new", SUM("__grebe_right_old") AS "__grebe_right_old" FROM (
-                SELECT "a_3", "__grebe_left_new", "__grebe_left_old", "__grebe_right_new", "__grebe_right_old" FROM (
-                  SELECT "a_3", 1 AS "__grebe_left_new", 1 AS "__grebe_left_old", 0 AS "__grebe_right_new", 0 AS "__grebe_right_old" FROM (
-                    SELECT "a" AS "a_3" FROM (
-                      SELECT "a" FROM r_new
-                    ) AS __grebe_q33
-                    SEMI JOIN (
-                      SELECT DISTINCT "a_3__key" FROM (
-                        SELECT "a_3" AS "a_3__key" FROM __grebe_c6
-                      ) AS __grebe_q34
-                    ) AS __grebe_q35 ON "a" IS NOT DISTINCT FROM "a_3__key"
-                  ) AS __grebe_q36
-                ) AS __grebe_q37
-                UNION ALL
-                SELECT "a_3", "__grebe_left_new", "__grebe_left_old", "__grebe_right_new", "__grebe_right_old" FROM (
-                  SELECT "a_3", 0 AS "__grebe_left_new", -"__grebe_weight" AS "__grebe_left_old", 0 AS "__grebe_right_new", 0 AS "__grebe_right_old" FROM __grebe_c6
-                ) AS __grebe_q38
-              ) AS __grebe_q39
-              GROUP BY "a_3"
-            ) AS __grebe_q40
-          ) AS __grebe_q41
-          WHERE "__grebe_weight" <> 0
-        ) AS __grebe_q42
-        JOIN (
-          SELECT "a" AS "a_2", "c" FROM s_old
-        ) AS __grebe_q43 ON "a_2" = "a_3"
-      ) AS __grebe_q44
-      UNION ALL
-      SELECT "a_3", "a_2", "c", "__grebe_weight" FROM (
-        SELECT "a_3", "a_2", "c", "__grebe_weight" FROM (
-          SELECT "a" AS "a_2", "c", "__grebe_weight" FROM s_delta
-        ) AS __grebe_q45
-        JOIN (
-          SELECT DISTINCT "a_3" FROM (
-            SELECT "a" AS "a_3" FROM (
-              SELECT "a" FROM r_new
-            ) AS __grebe_q46
-            SEMI JOIN (
-              SELECT DISTINCT "a_3__key" FROM (
-                SELECT "a_2" AS "a_3__key" FROM (
-                  SELECT "a" AS "a_2", "c", "__grebe_weight" FROM s_delta
-                ) AS __grebe_q47
-              ) AS __grebe_q48
-            ) AS __grebe_q49 ON "a" IS NOT DISTINCT FROM "a_3__key"
-          ) AS __grebe_q50
-        ) AS __grebe_q51 ON "a_2" = "a_3"
-      ) AS __grebe_q52
-    ) AS __grebe_q53
-    GROUP BY "a_3", "a_2", "c"
-    HAVING SUM("__grebe_weight") <> 0
-  ) AS __grebe_q54
-) AS __grebe_q55
-),
-__grebe_c8 AS (
-SELECT "a_3", "max_c", "__grebe_weight" FROM (
-  SELECT "a_3", "max_c", 1 AS "__grebe_weight" FROM (
-    SELECT "a_3", MAX("c") AS "max_c" FROM (
-      SELECT "a_3", "a_2", "c" FROM (
-        SELECT DISTINCT "a_3" FROM (
-          SELECT "a" AS "a_3" FROM (
-            SELECT "a" FROM r_new
-          ) AS __grebe_q32
-          SEMI JOIN __grebe_c7 ON "a" IS NOT DISTINCT FROM "a_3__key"
-        ) AS __grebe_q56
-      ) AS __grebe_q57
-      JOIN (
-        SELECT "a_2", "c" FROM (
-          SELECT "a" AS "a_2", "c" FROM s_new
-        ) AS __grebe_q58
-        SEMI JOIN __grebe_c7 ON "a_2" IS NOT DISTINCT FROM "a_3__key"
-      ) AS __grebe_q59 ON "a_2" = "a_3"
-    ) AS __grebe_q60
-    GROUP BY "a_3"
-  ) AS __grebe_q61
-) AS __grebe_q62
-UNION ALL
-SELECT "a_3", "max_c", "__grebe_weight" FROM (
-  SELECT "a_3", "max_c", -1 AS "__grebe_weight" FROM (
-    SELECT "a_3", MAX("c") AS "max_c" FROM (
-      SELECT "a_3", "a_2", "c" FROM (
-        SELECT DISTINCT "a_3" FROM (
-          SELECT "a" AS "a_3" FROM (
-            SELECT "a" FROM r_old
-          ) AS __grebe_q63
-          SEMI JOIN __grebe_c7 ON "a" IS NOT DISTINCT FROM "a_3__key"
-        ) AS __grebe_q64
-      ) AS __grebe_q65
-      JOIN (
-        SELECT "a_2", "c" FROM (
-          SELECT "a" AS "a_2", "c" FROM s_old
-        ) AS __grebe_q66
-        SEMI JOIN __grebe_c7 ON "a_2" IS NOT DISTINCT FROM "a_3__key"
-      ) AS __grebe_q67 ON "a_2" = "a_3"
-    ) AS __grebe_q68
-    GROUP BY "a_3"
-  ) AS __grebe_q69
-) AS __grebe_q70
-),
-__grebe_c9 AS (
-SELECT "a_3", "max_c", CAST(SUM("__grebe_weight") AS BIGINT) AS "__grebe_weight" FROM __grebe_c8
-GROUP BY "a_3", "max_c"
-HAVING SUM("__grebe_weight") <> 0
-),
-__grebe_c10 AS (
-SELECT "a_4", COUNT(*) AS "__grebe_copies" FROM (
-  SELECT "a_4" FROM (
-    SELECT DISTINCT "a_4" FROM (
-      SELECT "a" AS "a_4" FROM (
-        SELECT "a" FROM r_old
-      ) AS __grebe_q87
-      SEMI JOIN (
-        SELECT DISTINCT "a_4__key" FROM (
-          SELECT "a_3" AS "a_4__key" FROM __grebe_c9
-        ) AS __grebe_q88
-      ) AS __grebe_q89 ON "a" IS NOT DISTINCT FROM "a_4__key"
-    ) AS __grebe_q90
-  ) AS __grebe_q91
-  SEMI JOIN __grebe_c9 ON "a_4" IS NOT DISTINCT FROM "a_3"
-) AS __grebe_q92
-GROUP BY "a_4"
-),
-__grebe_c11 AS (
-SELECT DISTINCT "a_3__key" FROM (
-  SELECT "a_4" AS "a_3__key" FROM __grebe_c10
-) AS __grebe_q93
-),
-__grebe_c12 AS (
-SELECT "a_3", MAX("c") AS "max_c" FROM (
-  SELECT "a_3", "a_2", "c" FROM (
-    SELECT DISTINCT "a_3" FROM (
-      SELECT "a" AS "a_3" FROM (
-        SELECT "a" FROM r_new
-      ) AS __grebe_q86
-      SEMI JOIN __grebe_c11 ON "a" IS NOT DISTINCT FROM "a_3__key"
-    ) AS __grebe_q94
-  ) AS __grebe_q95
-  JOIN (
-    SELECT "a_2", "c" FROM (
-      SELECT "a" AS "a_2", "c" FROM s_new
-    ) AS __grebe_q96
-    SEMI JOIN __grebe_c11 ON "a_2" IS NOT DISTINCT FROM "a_3__key"
-  ) AS __grebe_q97 ON "a_2" = "a_3"
-) AS __grebe_q98
-GROUP BY "a_3"
-),
-__grebe_c13 AS (
-SELECT "a_3", MAX("c") AS "max_c" FROM (
-  SELECT "a_3", "a_2", "c" FROM (
-    SELECT DISTINCT "a_3" FROM (
-      SELECT "a" AS "a_3" FROM (
-        SELECT "a" FROM r_old
-      ) AS __grebe_q99
-      SEMI JOIN __grebe_c11 ON "a" IS NOT DISTINCT FROM "a_3__key"
-    ) AS __grebe_q100
-  ) AS __grebe_q101
-  JOIN (
-    SELECT "a_2", "c" FROM (
-      SELECT "a" AS "a_2", "c" FROM s_old
-    ) AS __grebe_q102
-    SEMI JOIN __grebe_c11 ON "a_2" IS NOT DISTINCT FROM "a_3__key"
-  ) AS __grebe_q103 ON "a_2" = "a_3"
-) AS __grebe_q104
-GROUP BY "a_3"
+SELECT DISTINCT "tie_0__key" FROM (
+  SELECT "a_4" AS "tie_0__key" FROM __grebe_c5
+) AS __grebe_q34
 )
 SELECT "a", "max_c", "__grebe_weight" FROM (
   SELECT "a", "max_c", "a_4", "__grebe_weight" FROM (
@@ -489,100 +342,54 @@ SELECT "a", "max_c", "__grebe_weight" FROM (
     SELECT "a", "max_c", "a_4", "__grebe_weight" FROM (
       SELECT "max_c", "a_4", "__grebe_weight" FROM (
         SELECT "a_4", "a_3", "max_c", "__grebe_weight" FROM (
-          SELECT "a_4", "a_3", "max_c", "__grebe_weight" FROM (
-            SELECT "a_4", "a_3", "max_c", "__grebe_weight" FROM __grebe_c4
-            JOIN (
-              SELECT "a_3", MAX("c") AS "max_c" FROM (
-                SELECT "a_3", "a_2", "c" FROM (
-                  SELECT DISTINCT "a_3" FROM (
-                    SELECT "a" AS "a_3" FROM (
-                      SELECT "a" FROM r_old
-                    ) AS __grebe_q23
-                    SEMI JOIN __grebe_c5 ON "a" IS NOT DISTINCT FROM "a_3__key"
-                  ) AS __grebe_q25
-                ) AS __grebe_q26
-                JOIN (
-                  SELECT "a_2", "c" FROM (
-                    SELECT "a" AS "a_2", "c" FROM s_old
-                  ) AS __grebe_q27
-                  SEMI JOIN __grebe_c5 ON "a_2" IS NOT DISTINCT FROM "a_3__key"
-                ) AS __grebe_q28 ON "a_2" = "a_3"
-              ) AS __grebe_q29
-              GROUP BY "a_3"
-            ) AS __grebe_q30 ON "a_4" IS NOT DISTINCT FROM "a_3"
-          ) AS __grebe_q31
-          UNION ALL
-          SELECT "a_4", "a_3", "max_c", "__grebe_weight" FROM (
-            SELECT "a_4", "a_3", "max_c", "__grebe_weight" FROM __grebe_c8
-            JOIN (
-              SELECT DISTINCT "a_4" FROM (
-                SELECT "a" AS "a_4" FROM (
-                  SELECT "a" FROM r_new
-                ) AS __grebe_q71
-                SEMI JOIN (
-                  SELECT DISTINCT "a_4__key" FROM (
-                    SELECT "a_3" AS "a_4__key" FROM __grebe_c8
-                  ) AS __grebe_q72
-                ) AS __grebe_q73 ON "a" IS NOT DISTINCT FROM "a_4__key"
-              ) AS __grebe_q74
-            ) AS __grebe_q75 ON "a_4" IS NOT DISTINCT FROM "a_3"
-          ) AS __grebe_q76
-        ) AS __grebe_q77
+          SELECT "a_4", "a_3", "max_c", "__grebe_weight" FROM __grebe_c5
+          LEFT JOIN (
+            SELECT "a_3", MAX("c") AS "max_c" FROM (
+              SELECT "a_3", "a_2", "c" FROM (
+                SELECT DISTINCT "a_3" FROM (
+                  SELECT "a" AS "a_3" FROM (
+                    SELECT "a" FROM r_new
+                  ) AS __grebe_q33
+                  SEMI JOIN __grebe_c6 ON "a" IS NOT DISTINCT FROM "tie_0__key"
+                ) AS __grebe_q35
+              ) AS __grebe_q36
+              JOIN (
+                SELECT "a_2", "c" FROM (
+                  SELECT "a" AS "a_2", "c" FROM s_new
+                ) AS __grebe_q37
+                SEMI JOIN __grebe_c6 ON "a_2" IS NOT DISTINCT FROM "tie_0__key"
+              ) AS __grebe_q38 ON "a_2" = "a_3"
+            ) AS __grebe_q39
+            GROUP BY "a_3"
+          ) AS __grebe_q40 ON "a_4" IS NOT DISTINCT FROM "a_3"
+        ) AS __grebe_q41
         UNION ALL
         SELECT "a_4", "a_3", "max_c", "__grebe_weight" FROM (
-          SELECT "a_4", "a_3", "max_c", "__grebe_weight" FROM (
-            SELECT "a_4", "__grebe_weight" FROM (
-              SELECT "a_4", "__grebe_weight" FROM __grebe_c4
-              ANTI JOIN (
-                SELECT "a_3", MAX("c") AS "max_c" FROM (
-                  SELECT "a_3", "a_2", "c" FROM (
-                    SELECT DISTINCT "a_3" FROM (
-                      SELECT "a" AS "a_3" FROM (
-                        SELECT "a" FROM r_new
-                      ) AS __grebe_q78
-                      SEMI JOIN __grebe_c5 ON "a" IS NOT DISTINCT FROM "a_3__key"
-                    ) AS __grebe_q79
-                  ) AS __grebe_q80
-                  JOIN (
-                    SELECT "a_2", "c" FROM (
-                      SELECT "a" AS "a_2", "c" FROM s_new
-                    ) AS __grebe_q81
-                    SEMI JOIN __grebe_c5 ON "a_2" IS NOT DISTINCT FROM "a_3__key"
-                  ) AS __grebe_q82 ON "a_2" = "a_3"
-                ) AS __grebe_q83
-                GROUP BY "a_3"
-              ) AS __grebe_q84 ON "a_4" IS NOT DISTINCT FROM "a_3"
-            ) AS __grebe_q85
-            UNION ALL
-            SELECT "a_4", "__grebe_weight" FROM (
-              SELECT "a_4", CAST(CASE WHEN "__grebe_after" THEN -"__grebe_copies" ELSE "__grebe_copies" END AS BIGINT) AS "__grebe_weight" FROM (
-                SELECT "a_4", "__grebe_copies", "__grebe_before", EXISTS (SELECT 1 FROM __grebe_c12 WHERE "a_4" IS NOT DISTINCT FROM "a_3") AS "__grebe_after" FROM (
-                  SELECT "a_4", "__grebe_copies", EXISTS (SELECT 1 FROM __grebe_c13 WHERE "a_4" IS NOT DISTINCT FROM "a_3") AS "__grebe_before" FROM __grebe_c10
-                ) AS __grebe_q105
-              ) AS __grebe_q106
-              WHERE NOT ("__grebe_before" IS NOT DISTINCT FROM "__grebe_after")
-            ) AS __grebe_q107
-          ) AS __grebe_q108
+          SELECT "a_4", "a_3", "max_c", -"__grebe_weight" AS "__grebe_weight" FROM __grebe_c4
           LEFT JOIN (
-            SELECT "a_3", "max_c" FROM (
-              SELECT "a_3", MAX("c") AS "max_c" FROM (
-                SELECT "a_3", "a_2", "c" FROM (
-                  SELECT DISTINCT "a_3" FROM (
-                    SELECT "a" AS "a_3" FROM r_new
-                  ) AS __grebe_q109
-                ) AS __grebe_q110
-                JOIN (
-                  SELECT "a" AS "a_2", "c" FROM s_new
-                ) AS __grebe_q111 ON "a_2" = "a_3"
-              ) AS __grebe_q112
-              GROUP BY "a_3"
-            ) AS __grebe_q113 WHERE FALSE
-          ) AS __grebe_q114 ON FALSE
-        ) AS __grebe_q115
-      ) AS __grebe_q116
-    ) AS __grebe_q117
+            SELECT "a_3", MAX("c") AS "max_c" FROM (
+              SELECT "a_3", "a_2", "c" FROM (
+                SELECT DISTINCT "a_3" FROM (
+                  SELECT "a" AS "a_3" FROM (
+                    SELECT "a" FROM r_old
+                  ) AS __grebe_q42
+                  SEMI JOIN __grebe_c6 ON "a" IS NOT DISTINCT FROM "tie_0__key"
+                ) AS __grebe_q43
+              ) AS __grebe_q44
+              JOIN (
+                SELECT "a_2", "c" FROM (
+                  SELECT "a" AS "a_2", "c" FROM s_old
+                ) AS __grebe_q45
+                SEMI JOIN __grebe_c6 ON "a_2" IS NOT DISTINCT FROM "tie_0__key"
+              ) AS __grebe_q46 ON "a_2" = "a_3"
+            ) AS __grebe_q47
+            GROUP BY "a_3"
+          ) AS __grebe_q48 ON "a_4" IS NOT DISTINCT FROM "a_3"
+        ) AS __grebe_q49
+      ) AS __grebe_q50
+    ) AS __grebe_q51
     JOIN (
       SELECT "a" FROM r_new
-    ) AS __grebe_q118 ON "a" IS NOT DISTINCT FROM "a_4"
-  ) AS __grebe_q119
-) AS __grebe_q120
+    ) AS __grebe_q52 ON "a" IS NOT DISTINCT FROM "a_4"
+  ) AS __grebe_q53
+) AS __grebe_q54

@@ -281,23 +281,30 @@ SELECT "grouping_set_3", "a_2_3", "b_2_3", CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN
 GROUP BY "grouping_set_3", "a_2_3", "b_2_3"
 ),
 __grebe_c4 AS (
-SELECT CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0 THEN 1 ELSE 0 END) AS BIGINT) AS "__grebe_count_new", CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0 THEN 1 ELSE -"__grebe_weight" END) AS BIGINT) AS "__grebe_count_old", CAST(SUM(CASE WHEN NOT ((NOT "x" IS NULL)) THEN 0 WHEN "__grebe_side" = 0 THEN 1 ELSE 0 END) AS BIGINT) AS "__grebe_6d6f773a11561dcc_n_new", SUM(CASE WHEN "__grebe_side" = 0 THEN "x" END) AS "__grebe_6d6f773a11561dcc_s_new", CAST(SUM(CASE WHEN NOT ((NOT "x" IS NULL)) THEN 0 WHEN "__grebe_side" = 0 THEN 1 ELSE -"__grebe_weight" END) AS BIGINT) AS "__grebe_6d6f773a11561dcc_n_old", SUM(CASE WHEN "__grebe_side" = 0 THEN "x" WHEN "__grebe_weight" > 0 THEN -"x" ELSE "x" END) AS "__grebe_6d6f773a11561dcc_s_old" FROM (
-  SELECT "x", "__grebe_weight", "__grebe_side" FROM (
-    SELECT "x", "__grebe_weight", 0 AS "__grebe_side" FROM (
-      SELECT "x", 1 AS "__grebe_weight" FROM r_new
-    ) AS __grebe_q22
-  ) AS __grebe_q23
-  UNION ALL
-  SELECT "x", "__grebe_weight", "__grebe_side" FROM (
-    SELECT "x", "__grebe_weight", 1 AS "__grebe_side" FROM (
-      SELECT "x", "__grebe_weight" FROM (
-        SELECT "x", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight", UNNEST(range(abs("__grebe_weight"))) AS "__grebe_step" FROM (
-          SELECT "x", "__grebe_weight" FROM r_delta
-        ) AS __grebe_q24
-      ) AS __grebe_q25
-    ) AS __grebe_q26
-  ) AS __grebe_q27
-) AS __grebe_q28
+SELECT "__grebe_count_new", "__grebe_count_old", "__grebe_6d6f773a11561dcc_n_new", "__grebe_6d6f773a11561dcc_s_new", "__grebe_6d6f773a11561dcc_n_old", "__grebe_6d6f773a11561dcc_s_old" FROM (
+  SELECT CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0 THEN 1 ELSE 0 END) AS BIGINT) AS "__grebe_count_new", CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0 THEN 1 ELSE -"__grebe_weight" END) AS BIGINT) AS "__grebe_count_old", CAST(SUM(CASE WHEN NOT ((NOT "x" IS NULL)) THEN 0 WHEN "__grebe_side" = 0 THEN 1 ELSE 0 END) AS BIGINT) AS "__grebe_6d6f773a11561dcc_n_new", SUM(CASE WHEN "__grebe_side" = 0 THEN "x" END) AS "__grebe_6d6f773a11561dcc_s_new", CAST(SUM(CASE WHEN NOT ((NOT "x" IS NULL)) THEN 0 WHEN "__grebe_side" = 0 THEN 1 ELSE -"__grebe_weight" END) AS BIGINT) AS "__grebe_6d6f773a11561dcc_n_old", SUM(CASE WHEN "__grebe_side" = 0 THEN "x" WHEN "__grebe_weight" > 0 THEN -"x" ELSE "x" END) AS "__grebe_6d6f773a11561dcc_s_old" FROM (
+    SELECT "x", "__grebe_weight", "__grebe_side" FROM (
+      SELECT "x", "__grebe_weight", 0 AS "__grebe_side" FROM (
+        SELECT "x", 1 AS "__grebe_weight" FROM r_new
+      ) AS __grebe_q22
+    ) AS __grebe_q23
+    UNION ALL
+    SELECT "x", "__grebe_weight", "__grebe_side" FROM (
+      SELECT "x", "__grebe_weight", 1 AS "__grebe_side" FROM (
+        SELECT "x", "__grebe_weight" FROM (
+          SELECT "x", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight", UNNEST(range(abs("__grebe_weight"))) AS "__grebe_step" FROM (
+            SELECT "x", "__grebe_weight" FROM r_delta
+          ) AS __grebe_q24
+        ) AS __grebe_q25
+      ) AS __grebe_q26
+    ) AS __grebe_q27
+  ) AS __grebe_q28
+) AS __grebe_q29
+CROSS JOIN (
+  SELECT DISTINCT "__grebe_one" FROM (
+    SELECT 1 AS "__grebe_one" FROM r_delta
+  ) AS __grebe_q30
+) AS __grebe_q31
 )
 SELECT "a_2_3" AS "a_2", "b_2_3" AS "b_2", "sum_x_3" AS "sum_x", "__grebe_weight" FROM (
   SELECT "a_2_3", "b_2_3", "sum_x_3", "__grebe_weight" FROM (
@@ -317,13 +324,13 @@ SELECT "a_2_2" AS "a_2", "b_2_2" AS "b_2", "sum_x_2_2" AS "sum_x", "__grebe_weig
   SELECT CAST(NULL AS INT) AS "a_2_2", CAST(NULL AS INT) AS "b_2_2", "sum_x_2" AS "sum_x_2_2", "__grebe_weight" FROM (
     SELECT "sum_x_2", "__grebe_weight" FROM (
       SELECT CASE WHEN "__grebe_6d6f773a11561dcc_n_new" > 0 THEN "__grebe_6d6f773a11561dcc_s_new" END AS "sum_x_2", 1 AS "__grebe_weight" FROM __grebe_c4
-    ) AS __grebe_q29
+    ) AS __grebe_q32
     UNION ALL
     SELECT "sum_x_2", "__grebe_weight" FROM (
       SELECT CASE WHEN "__grebe_6d6f773a11561dcc_n_old" > 0 THEN "__grebe_6d6f773a11561dcc_s_old" END AS "sum_x_2", -1 AS "__grebe_weight" FROM __grebe_c4
-    ) AS __grebe_q30
-  ) AS __grebe_q31
-) AS __grebe_q32
+    ) AS __grebe_q33
+  ) AS __grebe_q34
+) AS __grebe_q35
 
 -- title: CUBE
 -- query
@@ -400,23 +407,30 @@ SELECT "grouping_set_3", "a_2_3", "b_2_3", CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN
 GROUP BY "grouping_set_3", "a_2_3", "b_2_3"
 ),
 __grebe_c4 AS (
-SELECT CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0 THEN 1 ELSE 0 END) AS BIGINT) AS "__grebe_count_new", CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0 THEN 1 ELSE -"__grebe_weight" END) AS BIGINT) AS "__grebe_count_old", CAST(SUM(CASE WHEN NOT ((NOT 1 IS NULL)) THEN 0 WHEN "__grebe_side" = 0 THEN 1 ELSE 0 END) AS BIGINT) AS "__grebe_f6fc42039fba3776_n_new", CAST(SUM(CASE WHEN NOT ((NOT 1 IS NULL)) THEN 0 WHEN "__grebe_side" = 0 THEN 1 ELSE -"__grebe_weight" END) AS BIGINT) AS "__grebe_f6fc42039fba3776_n_old" FROM (
-  SELECT "a", "__grebe_weight", "__grebe_side" FROM (
-    SELECT "a", "__grebe_weight", 0 AS "__grebe_side" FROM (
-      SELECT "a", 1 AS "__grebe_weight" FROM r_new
-    ) AS __grebe_q26
-  ) AS __grebe_q27
-  UNION ALL
-  SELECT "a", "__grebe_weight", "__grebe_side" FROM (
-    SELECT "a", "__grebe_weight", 1 AS "__grebe_side" FROM (
-      SELECT "a", "__grebe_weight" FROM (
-        SELECT "a", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight", UNNEST(range(abs("__grebe_weight"))) AS "__grebe_step" FROM (
-          SELECT "a", "__grebe_weight" FROM r_delta
-        ) AS __grebe_q28
-      ) AS __grebe_q29
-    ) AS __grebe_q30
-  ) AS __grebe_q31
-) AS __grebe_q32
+SELECT "__grebe_count_new", "__grebe_count_old", "__grebe_f6fc42039fba3776_n_new", "__grebe_f6fc42039fba3776_n_old" FROM (
+  SELECT CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0 THEN 1 ELSE 0 END) AS BIGINT) AS "__grebe_count_new", CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0 THEN 1 ELSE -"__grebe_weight" END) AS BIGINT) AS "__grebe_count_old", CAST(SUM(CASE WHEN NOT ((NOT 1 IS NULL)) THEN 0 WHEN "__grebe_side" = 0 THEN 1 ELSE 0 END) AS BIGINT) AS "__grebe_f6fc42039fba3776_n_new", CAST(SUM(CASE WHEN NOT ((NOT 1 IS NULL)) THEN 0 WHEN "__grebe_side" = 0 THEN 1 ELSE -"__grebe_weight" END) AS BIGINT) AS "__grebe_f6fc42039fba3776_n_old" FROM (
+    SELECT "a", "__grebe_weight", "__grebe_side" FROM (
+      SELECT "a", "__grebe_weight", 0 AS "__grebe_side" FROM (
+        SELECT "a", 1 AS "__grebe_weight" FROM r_new
+      ) AS __grebe_q26
+    ) AS __grebe_q27
+    UNION ALL
+    SELECT "a", "__grebe_weight", "__grebe_side" FROM (
+      SELECT "a", "__grebe_weight", 1 AS "__grebe_side" FROM (
+        SELECT "a", "__grebe_weight" FROM (
+          SELECT "a", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight", UNNEST(range(abs("__grebe_weight"))) AS "__grebe_step" FROM (
+            SELECT "a", "__grebe_weight" FROM r_delta
+          ) AS __grebe_q28
+        ) AS __grebe_q29
+      ) AS __grebe_q30
+    ) AS __grebe_q31
+  ) AS __grebe_q32
+) AS __grebe_q33
+CROSS JOIN (
+  SELECT DISTINCT "__grebe_one" FROM (
+    SELECT 1 AS "__grebe_one" FROM r_delta
+  ) AS __grebe_q34
+) AS __grebe_q35
 )
 SELECT "a_2_3" AS "a_2", "b_2_3" AS "b_2", "count_3" AS "count", "__grebe_weight" FROM (
   SELECT "a_2_3", "b_2_3", "count_3", "__grebe_weight" FROM (
@@ -436,13 +450,13 @@ SELECT "a_2_2" AS "a_2", "b_2_2" AS "b_2", "count_2_2" AS "count", "__grebe_weig
   SELECT CAST(NULL AS INT) AS "a_2_2", CAST(NULL AS INT) AS "b_2_2", "count_2" AS "count_2_2", "__grebe_weight" FROM (
     SELECT "count_2", "__grebe_weight" FROM (
       SELECT "__grebe_f6fc42039fba3776_n_new" AS "count_2", 1 AS "__grebe_weight" FROM __grebe_c4
-    ) AS __grebe_q33
+    ) AS __grebe_q36
     UNION ALL
     SELECT "count_2", "__grebe_weight" FROM (
       SELECT "__grebe_f6fc42039fba3776_n_old" AS "count_2", -1 AS "__grebe_weight" FROM __grebe_c4
-    ) AS __grebe_q34
-  ) AS __grebe_q35
-) AS __grebe_q36
+    ) AS __grebe_q37
+  ) AS __grebe_q38
+) AS __grebe_q39
 
 -- title: GROUPING SETS and grouping()
 -- query
@@ -505,23 +519,30 @@ SELECT "grouping_set_3", "a_2_3", "b_2_3", CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN
 GROUP BY "grouping_set_3", "a_2_3", "b_2_3"
 ),
 __grebe_c4 AS (
-SELECT CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0 THEN 1 ELSE 0 END) AS BIGINT) AS "__grebe_count_new", CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0 THEN 1 ELSE -"__grebe_weight" END) AS BIGINT) AS "__grebe_count_old", CAST(SUM(CASE WHEN NOT ((NOT 1 IS NULL)) THEN 0 WHEN "__grebe_side" = 0 THEN 1 ELSE 0 END) AS BIGINT) AS "__grebe_f6fc42039fba3776_n_new", CAST(SUM(CASE WHEN NOT ((NOT 1 IS NULL)) THEN 0 WHEN "__grebe_side" = 0 THEN 1 ELSE -"__grebe_weight" END) AS BIGINT) AS "__grebe_f6fc42039fba3776_n_old" FROM (
-  SELECT "a", "__grebe_weight", "__grebe_side" FROM (
-    SELECT "a", "__grebe_weight", 0 AS "__grebe_side" FROM (
-      SELECT "a", 1 AS "__grebe_weight" FROM r_new
-    ) AS __grebe_q21
-  ) AS __grebe_q22
-  UNION ALL
-  SELECT "a", "__grebe_weight", "__grebe_side" FROM (
-    SELECT "a", "__grebe_weight", 1 AS "__grebe_side" FROM (
-      SELECT "a", "__grebe_weight" FROM (
-        SELECT "a", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight", UNNEST(range(abs("__grebe_weight"))) AS "__grebe_step" FROM (
-          SELECT "a", "__grebe_weight" FROM r_delta
-        ) AS __grebe_q23
-      ) AS __grebe_q24
-    ) AS __grebe_q25
-  ) AS __grebe_q26
-) AS __grebe_q27
+SELECT "__grebe_count_new", "__grebe_count_old", "__grebe_f6fc42039fba3776_n_new", "__grebe_f6fc42039fba3776_n_old" FROM (
+  SELECT CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0 THEN 1 ELSE 0 END) AS BIGINT) AS "__grebe_count_new", CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0 THEN 1 ELSE -"__grebe_weight" END) AS BIGINT) AS "__grebe_count_old", CAST(SUM(CASE WHEN NOT ((NOT 1 IS NULL)) THEN 0 WHEN "__grebe_side" = 0 THEN 1 ELSE 0 END) AS BIGINT) AS "__grebe_f6fc42039fba3776_n_new", CAST(SUM(CASE WHEN NOT ((NOT 1 IS NULL)) THEN 0 WHEN "__grebe_side" = 0 THEN 1 ELSE -"__grebe_weight" END) AS BIGINT) AS "__grebe_f6fc42039fba3776_n_old" FROM (
+    SELECT "a", "__grebe_weight", "__grebe_side" FROM (
+      SELECT "a", "__grebe_weight", 0 AS "__grebe_side" FROM (
+        SELECT "a", 1 AS "__grebe_weight" FROM r_new
+      ) AS __grebe_q21
+    ) AS __grebe_q22
+    UNION ALL
+    SELECT "a", "__grebe_weight", "__grebe_side" FROM (
+      SELECT "a", "__grebe_weight", 1 AS "__grebe_side" FROM (
+        SELECT "a", "__grebe_weight" FROM (
+          SELECT "a", CAST(CASE WHEN "__grebe_weight" > 0 THEN 1 ELSE -1 END AS BIGINT) AS "__grebe_weight", UNNEST(range(abs("__grebe_weight"))) AS "__grebe_step" FROM (
+            SELECT "a", "__grebe_weight" FROM r_delta
+          ) AS __grebe_q23
+        ) AS __grebe_q24
+      ) AS __grebe_q25
+    ) AS __grebe_q26
+  ) AS __grebe_q27
+) AS __grebe_q28
+CROSS JOIN (
+  SELECT DISTINCT "__grebe_one" FROM (
+    SELECT 1 AS "__grebe_one" FROM r_delta
+  ) AS __grebe_q29
+) AS __grebe_q30
 )
 SELECT "a_2", "b_2", CAST(CASE WHEN "grouping_set" = 0 THEN 0 WHEN "grouping_set" = 1 THEN 1 WHEN "grouping_set" = 2 THEN 1 END AS BIGINT) AS "ga", "count", "__grebe_weight" FROM (
   SELECT "grouping_set", "a_2", "b_2", "count", CAST(SUM("__grebe_weight") AS BIGINT) AS "__grebe_weight" FROM (
@@ -541,14 +562,14 @@ SELECT "a_2", "b_2", CAST(CASE WHEN "grouping_set" = 0 THEN 0 WHEN "grouping_set
       SELECT 2 AS "grouping_set_2", CAST(NULL AS INT) AS "a_2_2", CAST(NULL AS INT) AS "b_2_2", "count_2" AS "count_2_2", "__grebe_weight" FROM (
         SELECT "count_2", "__grebe_weight" FROM (
           SELECT "__grebe_f6fc42039fba3776_n_new" AS "count_2", 1 AS "__grebe_weight" FROM __grebe_c4
-        ) AS __grebe_q28
+        ) AS __grebe_q31
         UNION ALL
         SELECT "count_2", "__grebe_weight" FROM (
           SELECT "__grebe_f6fc42039fba3776_n_old" AS "count_2", -1 AS "__grebe_weight" FROM __grebe_c4
-        ) AS __grebe_q29
-      ) AS __grebe_q30
-    ) AS __grebe_q31
-  ) AS __grebe_q32
+        ) AS __grebe_q32
+      ) AS __grebe_q33
+    ) AS __grebe_q34
+  ) AS __grebe_q35
   GROUP BY "grouping_set", "a_2", "b_2", "count"
   HAVING SUM("__grebe_weight") <> 0
-) AS __grebe_q33
+) AS __grebe_q36

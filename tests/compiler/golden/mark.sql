@@ -56,75 +56,52 @@ WHERE "matches" OR "x" = 1
 SELECT a, EXISTS (SELECT 1 FROM s WHERE s.a = r.a) AS found FROM r
 -- delta
 WITH __grebe_c1 AS (
-SELECT "a_2" FROM (
-  SELECT "a" AS "a_2" FROM s_new
-) AS __grebe_q1
+SELECT "a", 1 AS "__grebe_weight" FROM (
+  SELECT "a" FROM r_old
+) AS __grebe_q3
 SEMI JOIN (
-  SELECT DISTINCT "a_2__key" FROM (
-    SELECT "a" AS "a_2__key" FROM r_delta
-  ) AS __grebe_q2
-) AS __grebe_q3 ON "a_2" IS NOT DISTINCT FROM "a_2__key"
+  SELECT DISTINCT "tie_0__key" FROM (
+    SELECT "a_2" AS "tie_0__key" FROM (
+      SELECT "a" AS "a_2", "__grebe_weight" FROM s_delta
+    ) AS __grebe_q4
+  ) AS __grebe_q5
+) AS __grebe_q6 ON "a" IS NOT DISTINCT FROM "tie_0__key"
 ),
 __grebe_c2 AS (
-SELECT "a", COUNT(*) AS "__grebe_copies" FROM (
-  SELECT "a" FROM (
-    SELECT "a" FROM (
-      SELECT "a" FROM r_old
-    ) AS __grebe_q8
-    SEMI JOIN (
-      SELECT DISTINCT "a__key" FROM (
-        SELECT "a_2" AS "a__key" FROM (
-          SELECT "a" AS "a_2", "__grebe_weight" FROM s_delta
-        ) AS __grebe_q9
-      ) AS __grebe_q10
-    ) AS __grebe_q11 ON "a" IS NOT DISTINCT FROM "a__key"
-  ) AS __grebe_q12
-  SEMI JOIN (
-    SELECT "a" AS "a_2", "__grebe_weight" FROM s_delta
-  ) AS __grebe_q13 ON "a_2" = "a"
-) AS __grebe_q14
-GROUP BY "a"
+SELECT "a", "__grebe_weight" FROM (
+  SELECT "a", "__grebe_weight" FROM r_delta
+) AS __grebe_q2
+UNION ALL
+SELECT "a", "__grebe_weight" FROM __grebe_c1
 ),
 __grebe_c3 AS (
-SELECT DISTINCT "a_2__key" FROM (
-  SELECT "a" AS "a_2__key" FROM __grebe_c2
-) AS __grebe_q15
+SELECT DISTINCT "tie_0__key" FROM (
+  SELECT "a" AS "tie_0__key" FROM __grebe_c2
+) AS __grebe_q7
 ),
 __grebe_c4 AS (
 SELECT "a_2" FROM (
   SELECT "a" AS "a_2" FROM s_new
-) AS __grebe_q7
-SEMI JOIN __grebe_c3 ON "a_2" IS NOT DISTINCT FROM "a_2__key"
+) AS __grebe_q1
+SEMI JOIN __grebe_c3 ON "a_2" IS NOT DISTINCT FROM "tie_0__key"
 ),
 __grebe_c5 AS (
 SELECT "a_2" FROM (
   SELECT "a" AS "a_2" FROM s_old
-) AS __grebe_q16
-SEMI JOIN __grebe_c3 ON "a_2" IS NOT DISTINCT FROM "a_2__key"
-),
-__grebe_c6 AS (
-SELECT "a", "__grebe_copies", "__grebe_before", "__grebe_after" FROM (
-  SELECT "a", "__grebe_copies", "__grebe_before", EXISTS (SELECT 1 FROM __grebe_c4 WHERE "a_2" = "a") AS "__grebe_after" FROM (
-    SELECT "a", "__grebe_copies", EXISTS (SELECT 1 FROM __grebe_c5 WHERE "a_2" = "a") AS "__grebe_before" FROM __grebe_c2
-  ) AS __grebe_q17
-) AS __grebe_q18
-WHERE NOT ("__grebe_before" IS NOT DISTINCT FROM "__grebe_after")
+) AS __grebe_q10
+SEMI JOIN __grebe_c3 ON "a_2" IS NOT DISTINCT FROM "tie_0__key"
 )
 SELECT "a", "matches", "__grebe_weight" FROM (
   SELECT "a", "matches", "__grebe_weight" FROM (
-    SELECT "a", "__grebe_weight", EXISTS (SELECT 1 FROM __grebe_c1 WHERE "a_2" = "a") AS "matches" FROM (
-      SELECT "a", "__grebe_weight" FROM r_delta
-    ) AS __grebe_q4
-  ) AS __grebe_q5
-) AS __grebe_q6
+    SELECT "a", "__grebe_weight", EXISTS (SELECT 1 FROM __grebe_c4 WHERE "a_2" = "a") AS "matches" FROM __grebe_c2
+  ) AS __grebe_q8
+) AS __grebe_q9
 UNION ALL
 SELECT "a", "matches", "__grebe_weight" FROM (
-  SELECT "a", "__grebe_before" AS "matches", CAST(-"__grebe_copies" AS BIGINT) AS "__grebe_weight" FROM __grebe_c6
-) AS __grebe_q19
-UNION ALL
-SELECT "a", "matches", "__grebe_weight" FROM (
-  SELECT "a", "__grebe_after" AS "matches", CAST("__grebe_copies" AS BIGINT) AS "__grebe_weight" FROM __grebe_c6
-) AS __grebe_q20
+  SELECT "a", "matches", -"__grebe_weight" AS "__grebe_weight" FROM (
+    SELECT "a", "__grebe_weight", EXISTS (SELECT 1 FROM __grebe_c5 WHERE "a_2" = "a") AS "matches" FROM __grebe_c1
+  ) AS __grebe_q11
+) AS __grebe_q12
 
 -- title: NOT IN in CASE
 -- query

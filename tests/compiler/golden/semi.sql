@@ -3,198 +3,144 @@
 SELECT a, x FROM r WHERE EXISTS (SELECT 1 FROM s WHERE s.a = r.a)
 -- delta
 WITH __grebe_c1 AS (
-SELECT "a", "x", COUNT(*) AS "__grebe_copies" FROM (
-  SELECT "a", "x" FROM (
-    SELECT "a", "x" FROM (
-      SELECT "a", "x" FROM r_old
-    ) AS __grebe_q8
-    SEMI JOIN (
-      SELECT DISTINCT "a__key" FROM (
-        SELECT "a_2" AS "a__key" FROM (
-          SELECT "a" AS "a_2", "__grebe_weight" FROM s_delta
-        ) AS __grebe_q9
-      ) AS __grebe_q10
-    ) AS __grebe_q11 ON "a" IS NOT DISTINCT FROM "a__key"
-  ) AS __grebe_q12
-  SEMI JOIN (
-    SELECT "a" AS "a_2", "__grebe_weight" FROM s_delta
-  ) AS __grebe_q13 ON "a_2" = "a"
-) AS __grebe_q14
-GROUP BY "a", "x"
+SELECT "a", "x", 1 AS "__grebe_weight" FROM (
+  SELECT "a", "x" FROM r_old
+) AS __grebe_q2
+SEMI JOIN (
+  SELECT DISTINCT "tie_0__key" FROM (
+    SELECT "a_2" AS "tie_0__key" FROM (
+      SELECT "a" AS "a_2", "__grebe_weight" FROM s_delta
+    ) AS __grebe_q3
+  ) AS __grebe_q4
+) AS __grebe_q5 ON "a" IS NOT DISTINCT FROM "tie_0__key"
 ),
 __grebe_c2 AS (
-SELECT DISTINCT "a_2__key" FROM (
-  SELECT "a" AS "a_2__key" FROM __grebe_c1
-) AS __grebe_q15
+SELECT "a", "x", "__grebe_weight" FROM (
+  SELECT "a", "x", "__grebe_weight" FROM r_delta
+) AS __grebe_q1
+UNION ALL
+SELECT "a", "x", "__grebe_weight" FROM __grebe_c1
 ),
 __grebe_c3 AS (
-SELECT "a_2" FROM (
-  SELECT "a" AS "a_2" FROM s_new
+SELECT DISTINCT "tie_0__key" FROM (
+  SELECT "a" AS "tie_0__key" FROM __grebe_c2
 ) AS __grebe_q7
-SEMI JOIN __grebe_c2 ON "a_2" IS NOT DISTINCT FROM "a_2__key"
-),
-__grebe_c4 AS (
-SELECT "a_2" FROM (
-  SELECT "a" AS "a_2" FROM s_old
-) AS __grebe_q16
-SEMI JOIN __grebe_c2 ON "a_2" IS NOT DISTINCT FROM "a_2__key"
 )
 SELECT "a", "x", "__grebe_weight" FROM (
-  SELECT "a", "x", "__grebe_weight" FROM (
-    SELECT "a", "x", "__grebe_weight" FROM r_delta
-  ) AS __grebe_q1
+  SELECT "a", "x", "__grebe_weight" FROM __grebe_c2
   SEMI JOIN (
     SELECT "a_2" FROM (
       SELECT "a" AS "a_2" FROM s_new
-    ) AS __grebe_q2
-    SEMI JOIN (
-      SELECT DISTINCT "a_2__key" FROM (
-        SELECT "a" AS "a_2__key" FROM r_delta
-      ) AS __grebe_q3
-    ) AS __grebe_q4 ON "a_2" IS NOT DISTINCT FROM "a_2__key"
-  ) AS __grebe_q5 ON "a_2" = "a"
-) AS __grebe_q6
+    ) AS __grebe_q6
+    SEMI JOIN __grebe_c3 ON "a_2" IS NOT DISTINCT FROM "tie_0__key"
+  ) AS __grebe_q8 ON "a_2" = "a"
+) AS __grebe_q9
 UNION ALL
 SELECT "a", "x", "__grebe_weight" FROM (
-  SELECT "a", "x", CAST(CASE WHEN "__grebe_after" THEN "__grebe_copies" ELSE -"__grebe_copies" END AS BIGINT) AS "__grebe_weight" FROM (
-    SELECT "a", "x", "__grebe_copies", "__grebe_before", EXISTS (SELECT 1 FROM __grebe_c3 WHERE "a_2" = "a") AS "__grebe_after" FROM (
-      SELECT "a", "x", "__grebe_copies", EXISTS (SELECT 1 FROM __grebe_c4 WHERE "a_2" = "a") AS "__grebe_before" FROM __grebe_c1
-    ) AS __grebe_q17
-  ) AS __grebe_q18
-  WHERE NOT ("__grebe_before" IS NOT DISTINCT FROM "__grebe_after")
-) AS __grebe_q19
+  SELECT "a", "x", -"__grebe_weight" AS "__grebe_weight" FROM __grebe_c1
+  SEMI JOIN (
+    SELECT "a_2" FROM (
+      SELECT "a" AS "a_2" FROM s_old
+    ) AS __grebe_q10
+    SEMI JOIN __grebe_c3 ON "a_2" IS NOT DISTINCT FROM "tie_0__key"
+  ) AS __grebe_q11 ON "a_2" = "a"
+) AS __grebe_q12
 
 -- title: NOT EXISTS
 -- query
 SELECT a, x FROM r WHERE NOT EXISTS (SELECT 1 FROM s WHERE s.a = r.a AND s.c > r.x)
 -- delta
 WITH __grebe_c1 AS (
-SELECT "a", "x", COUNT(*) AS "__grebe_copies" FROM (
-  SELECT "a", "x" FROM (
-    SELECT "a", "x" FROM (
-      SELECT "a", "x" FROM r_old
-    ) AS __grebe_q8
-    SEMI JOIN (
-      SELECT DISTINCT "a__key" FROM (
-        SELECT "a_2" AS "a__key" FROM (
-          SELECT "a" AS "a_2", "c", "__grebe_weight" FROM s_delta
-        ) AS __grebe_q9
-      ) AS __grebe_q10
-    ) AS __grebe_q11 ON "a" IS NOT DISTINCT FROM "a__key"
-  ) AS __grebe_q12
-  SEMI JOIN (
-    SELECT "a" AS "a_2", "c", "__grebe_weight" FROM s_delta
-  ) AS __grebe_q13 ON "a_2" = "a" AND "c" > "x"
-) AS __grebe_q14
-GROUP BY "a", "x"
+SELECT "a", "x", 1 AS "__grebe_weight" FROM (
+  SELECT "a", "x" FROM r_old
+) AS __grebe_q2
+SEMI JOIN (
+  SELECT DISTINCT "tie_0__key" FROM (
+    SELECT "a_2" AS "tie_0__key" FROM (
+      SELECT "a" AS "a_2", "c", "__grebe_weight" FROM s_delta
+    ) AS __grebe_q3
+  ) AS __grebe_q4
+) AS __grebe_q5 ON "a" IS NOT DISTINCT FROM "tie_0__key"
 ),
 __grebe_c2 AS (
-SELECT DISTINCT "a_2__key" FROM (
-  SELECT "a" AS "a_2__key" FROM __grebe_c1
-) AS __grebe_q15
+SELECT "a", "x", "__grebe_weight" FROM (
+  SELECT "a", "x", "__grebe_weight" FROM r_delta
+) AS __grebe_q1
+UNION ALL
+SELECT "a", "x", "__grebe_weight" FROM __grebe_c1
 ),
 __grebe_c3 AS (
-SELECT "a_2", "c" FROM (
-  SELECT "a" AS "a_2", "c" FROM s_new
+SELECT DISTINCT "tie_0__key" FROM (
+  SELECT "a" AS "tie_0__key" FROM __grebe_c2
 ) AS __grebe_q7
-SEMI JOIN __grebe_c2 ON "a_2" IS NOT DISTINCT FROM "a_2__key"
-),
-__grebe_c4 AS (
-SELECT "a_2", "c" FROM (
-  SELECT "a" AS "a_2", "c" FROM s_old
-) AS __grebe_q16
-SEMI JOIN __grebe_c2 ON "a_2" IS NOT DISTINCT FROM "a_2__key"
 )
 SELECT "a", "x", "__grebe_weight" FROM (
-  SELECT "a", "x", "__grebe_weight" FROM (
-    SELECT "a", "x", "__grebe_weight" FROM r_delta
-  ) AS __grebe_q1
+  SELECT "a", "x", "__grebe_weight" FROM __grebe_c2
   ANTI JOIN (
     SELECT "a_2", "c" FROM (
       SELECT "a" AS "a_2", "c" FROM s_new
-    ) AS __grebe_q2
-    SEMI JOIN (
-      SELECT DISTINCT "a_2__key" FROM (
-        SELECT "a" AS "a_2__key" FROM r_delta
-      ) AS __grebe_q3
-    ) AS __grebe_q4 ON "a_2" IS NOT DISTINCT FROM "a_2__key"
-  ) AS __grebe_q5 ON "a_2" = "a" AND "c" > "x"
-) AS __grebe_q6
+    ) AS __grebe_q6
+    SEMI JOIN __grebe_c3 ON "a_2" IS NOT DISTINCT FROM "tie_0__key"
+  ) AS __grebe_q8 ON "a_2" = "a" AND "c" > "x"
+) AS __grebe_q9
 UNION ALL
 SELECT "a", "x", "__grebe_weight" FROM (
-  SELECT "a", "x", CAST(CASE WHEN "__grebe_after" THEN -"__grebe_copies" ELSE "__grebe_copies" END AS BIGINT) AS "__grebe_weight" FROM (
-    SELECT "a", "x", "__grebe_copies", "__grebe_before", EXISTS (SELECT 1 FROM __grebe_c3 WHERE "a_2" = "a" AND "c" > "x") AS "__grebe_after" FROM (
-      SELECT "a", "x", "__grebe_copies", EXISTS (SELECT 1 FROM __grebe_c4 WHERE "a_2" = "a" AND "c" > "x") AS "__grebe_before" FROM __grebe_c1
-    ) AS __grebe_q17
-  ) AS __grebe_q18
-  WHERE NOT ("__grebe_before" IS NOT DISTINCT FROM "__grebe_after")
-) AS __grebe_q19
+  SELECT "a", "x", -"__grebe_weight" AS "__grebe_weight" FROM __grebe_c1
+  ANTI JOIN (
+    SELECT "a_2", "c" FROM (
+      SELECT "a" AS "a_2", "c" FROM s_old
+    ) AS __grebe_q10
+    SEMI JOIN __grebe_c3 ON "a_2" IS NOT DISTINCT FROM "tie_0__key"
+  ) AS __grebe_q11 ON "a_2" = "a" AND "c" > "x"
+) AS __grebe_q12
 
 -- title: IN
 -- query
 SELECT a, x FROM r WHERE a IN (SELECT a FROM s)
 -- delta
 WITH __grebe_c1 AS (
-SELECT "a", "x", COUNT(*) AS "__grebe_copies" FROM (
-  SELECT "a", "x" FROM (
-    SELECT "a", "x" FROM (
-      SELECT "a", "x" FROM r_old
-    ) AS __grebe_q8
-    SEMI JOIN (
-      SELECT DISTINCT "a__key" FROM (
-        SELECT "a_2" AS "a__key" FROM (
-          SELECT "a" AS "a_2", "__grebe_weight" FROM s_delta
-        ) AS __grebe_q9
-      ) AS __grebe_q10
-    ) AS __grebe_q11 ON "a" IS NOT DISTINCT FROM "a__key"
-  ) AS __grebe_q12
-  SEMI JOIN (
-    SELECT "a" AS "a_2", "__grebe_weight" FROM s_delta
-  ) AS __grebe_q13 ON "a" = "a_2"
-) AS __grebe_q14
-GROUP BY "a", "x"
+SELECT "a", "x", 1 AS "__grebe_weight" FROM (
+  SELECT "a", "x" FROM r_old
+) AS __grebe_q2
+SEMI JOIN (
+  SELECT DISTINCT "tie_0__key" FROM (
+    SELECT "a_2" AS "tie_0__key" FROM (
+      SELECT "a" AS "a_2", "__grebe_weight" FROM s_delta
+    ) AS __grebe_q3
+  ) AS __grebe_q4
+) AS __grebe_q5 ON "a" IS NOT DISTINCT FROM "tie_0__key"
 ),
 __grebe_c2 AS (
-SELECT DISTINCT "a_2__key" FROM (
-  SELECT "a" AS "a_2__key" FROM __grebe_c1
-) AS __grebe_q15
+SELECT "a", "x", "__grebe_weight" FROM (
+  SELECT "a", "x", "__grebe_weight" FROM r_delta
+) AS __grebe_q1
+UNION ALL
+SELECT "a", "x", "__grebe_weight" FROM __grebe_c1
 ),
 __grebe_c3 AS (
-SELECT "a_2" FROM (
-  SELECT "a" AS "a_2" FROM s_new
+SELECT DISTINCT "tie_0__key" FROM (
+  SELECT "a" AS "tie_0__key" FROM __grebe_c2
 ) AS __grebe_q7
-SEMI JOIN __grebe_c2 ON "a_2" IS NOT DISTINCT FROM "a_2__key"
-),
-__grebe_c4 AS (
-SELECT "a_2" FROM (
-  SELECT "a" AS "a_2" FROM s_old
-) AS __grebe_q16
-SEMI JOIN __grebe_c2 ON "a_2" IS NOT DISTINCT FROM "a_2__key"
 )
 SELECT "a", "x", "__grebe_weight" FROM (
-  SELECT "a", "x", "__grebe_weight" FROM (
-    SELECT "a", "x", "__grebe_weight" FROM r_delta
-  ) AS __grebe_q1
+  SELECT "a", "x", "__grebe_weight" FROM __grebe_c2
   SEMI JOIN (
     SELECT "a_2" FROM (
       SELECT "a" AS "a_2" FROM s_new
-    ) AS __grebe_q2
-    SEMI JOIN (
-      SELECT DISTINCT "a_2__key" FROM (
-        SELECT "a" AS "a_2__key" FROM r_delta
-      ) AS __grebe_q3
-    ) AS __grebe_q4 ON "a_2" IS NOT DISTINCT FROM "a_2__key"
-  ) AS __grebe_q5 ON "a" = "a_2"
-) AS __grebe_q6
+    ) AS __grebe_q6
+    SEMI JOIN __grebe_c3 ON "a_2" IS NOT DISTINCT FROM "tie_0__key"
+  ) AS __grebe_q8 ON "a" = "a_2"
+) AS __grebe_q9
 UNION ALL
 SELECT "a", "x", "__grebe_weight" FROM (
-  SELECT "a", "x", CAST(CASE WHEN "__grebe_after" THEN "__grebe_copies" ELSE -"__grebe_copies" END AS BIGINT) AS "__grebe_weight" FROM (
-    SELECT "a", "x", "__grebe_copies", "__grebe_before", EXISTS (SELECT 1 FROM __grebe_c3 WHERE "a" = "a_2") AS "__grebe_after" FROM (
-      SELECT "a", "x", "__grebe_copies", EXISTS (SELECT 1 FROM __grebe_c4 WHERE "a" = "a_2") AS "__grebe_before" FROM __grebe_c1
-    ) AS __grebe_q17
-  ) AS __grebe_q18
-  WHERE NOT ("__grebe_before" IS NOT DISTINCT FROM "__grebe_after")
-) AS __grebe_q19
+  SELECT "a", "x", -"__grebe_weight" AS "__grebe_weight" FROM __grebe_c1
+  SEMI JOIN (
+    SELECT "a_2" FROM (
+      SELECT "a" AS "a_2" FROM s_old
+    ) AS __grebe_q10
+    SEMI JOIN __grebe_c3 ON "a_2" IS NOT DISTINCT FROM "tie_0__key"
+  ) AS __grebe_q11 ON "a" = "a_2"
+) AS __grebe_q12
 
 -- title: NOT IN with NULLs
 -- query
@@ -309,129 +255,93 @@ SELECT "a", "x", "__grebe_weight" FROM (
 SELECT r.a, r.x FROM r SEMI JOIN s ON r.a = s.a
 -- delta
 WITH __grebe_c1 AS (
-SELECT "a", "x", COUNT(*) AS "__grebe_copies" FROM (
-  SELECT "a", "x" FROM (
-    SELECT "a", "x" FROM (
-      SELECT "a", "x" FROM r_old
-    ) AS __grebe_q8
-    SEMI JOIN (
-      SELECT DISTINCT "a__key" FROM (
-        SELECT "a_2" AS "a__key" FROM (
-          SELECT "a" AS "a_2", "__grebe_weight" FROM s_delta
-        ) AS __grebe_q9
-      ) AS __grebe_q10
-    ) AS __grebe_q11 ON "a" IS NOT DISTINCT FROM "a__key"
-  ) AS __grebe_q12
-  SEMI JOIN (
-    SELECT "a" AS "a_2", "__grebe_weight" FROM s_delta
-  ) AS __grebe_q13 ON "a" = "a_2"
-) AS __grebe_q14
-GROUP BY "a", "x"
+SELECT "a", "x", 1 AS "__grebe_weight" FROM (
+  SELECT "a", "x" FROM r_old
+) AS __grebe_q2
+SEMI JOIN (
+  SELECT DISTINCT "tie_0__key" FROM (
+    SELECT "a_2" AS "tie_0__key" FROM (
+      SELECT "a" AS "a_2", "__grebe_weight" FROM s_delta
+    ) AS __grebe_q3
+  ) AS __grebe_q4
+) AS __grebe_q5 ON "a" IS NOT DISTINCT FROM "tie_0__key"
 ),
 __grebe_c2 AS (
-SELECT DISTINCT "a_2__key" FROM (
-  SELECT "a" AS "a_2__key" FROM __grebe_c1
-) AS __grebe_q15
+SELECT "a", "x", "__grebe_weight" FROM (
+  SELECT "a", "x", "__grebe_weight" FROM r_delta
+) AS __grebe_q1
+UNION ALL
+SELECT "a", "x", "__grebe_weight" FROM __grebe_c1
 ),
 __grebe_c3 AS (
-SELECT "a_2" FROM (
-  SELECT "a" AS "a_2" FROM s_new
+SELECT DISTINCT "tie_0__key" FROM (
+  SELECT "a" AS "tie_0__key" FROM __grebe_c2
 ) AS __grebe_q7
-SEMI JOIN __grebe_c2 ON "a_2" IS NOT DISTINCT FROM "a_2__key"
-),
-__grebe_c4 AS (
-SELECT "a_2" FROM (
-  SELECT "a" AS "a_2" FROM s_old
-) AS __grebe_q16
-SEMI JOIN __grebe_c2 ON "a_2" IS NOT DISTINCT FROM "a_2__key"
 )
 SELECT "a", "x", "__grebe_weight" FROM (
-  SELECT "a", "x", "__grebe_weight" FROM (
-    SELECT "a", "x", "__grebe_weight" FROM r_delta
-  ) AS __grebe_q1
+  SELECT "a", "x", "__grebe_weight" FROM __grebe_c2
   SEMI JOIN (
     SELECT "a_2" FROM (
       SELECT "a" AS "a_2" FROM s_new
-    ) AS __grebe_q2
-    SEMI JOIN (
-      SELECT DISTINCT "a_2__key" FROM (
-        SELECT "a" AS "a_2__key" FROM r_delta
-      ) AS __grebe_q3
-    ) AS __grebe_q4 ON "a_2" IS NOT DISTINCT FROM "a_2__key"
-  ) AS __grebe_q5 ON "a" = "a_2"
-) AS __grebe_q6
+    ) AS __grebe_q6
+    SEMI JOIN __grebe_c3 ON "a_2" IS NOT DISTINCT FROM "tie_0__key"
+  ) AS __grebe_q8 ON "a" = "a_2"
+) AS __grebe_q9
 UNION ALL
 SELECT "a", "x", "__grebe_weight" FROM (
-  SELECT "a", "x", CAST(CASE WHEN "__grebe_after" THEN "__grebe_copies" ELSE -"__grebe_copies" END AS BIGINT) AS "__grebe_weight" FROM (
-    SELECT "a", "x", "__grebe_copies", "__grebe_before", EXISTS (SELECT 1 FROM __grebe_c3 WHERE "a" = "a_2") AS "__grebe_after" FROM (
-      SELECT "a", "x", "__grebe_copies", EXISTS (SELECT 1 FROM __grebe_c4 WHERE "a" = "a_2") AS "__grebe_before" FROM __grebe_c1
-    ) AS __grebe_q17
-  ) AS __grebe_q18
-  WHERE NOT ("__grebe_before" IS NOT DISTINCT FROM "__grebe_after")
-) AS __grebe_q19
+  SELECT "a", "x", -"__grebe_weight" AS "__grebe_weight" FROM __grebe_c1
+  SEMI JOIN (
+    SELECT "a_2" FROM (
+      SELECT "a" AS "a_2" FROM s_old
+    ) AS __grebe_q10
+    SEMI JOIN __grebe_c3 ON "a_2" IS NOT DISTINCT FROM "tie_0__key"
+  ) AS __grebe_q11 ON "a" = "a_2"
+) AS __grebe_q12
 
 -- title: ANTI JOIN
 -- query
 SELECT r.a, r.x FROM r ANTI JOIN s ON r.a = s.a
 -- delta
 WITH __grebe_c1 AS (
-SELECT "a", "x", COUNT(*) AS "__grebe_copies" FROM (
-  SELECT "a", "x" FROM (
-    SELECT "a", "x" FROM (
-      SELECT "a", "x" FROM r_old
-    ) AS __grebe_q8
-    SEMI JOIN (
-      SELECT DISTINCT "a__key" FROM (
-        SELECT "a_2" AS "a__key" FROM (
-          SELECT "a" AS "a_2", "__grebe_weight" FROM s_delta
-        ) AS __grebe_q9
-      ) AS __grebe_q10
-    ) AS __grebe_q11 ON "a" IS NOT DISTINCT FROM "a__key"
-  ) AS __grebe_q12
-  SEMI JOIN (
-    SELECT "a" AS "a_2", "__grebe_weight" FROM s_delta
-  ) AS __grebe_q13 ON "a" = "a_2"
-) AS __grebe_q14
-GROUP BY "a", "x"
+SELECT "a", "x", 1 AS "__grebe_weight" FROM (
+  SELECT "a", "x" FROM r_old
+) AS __grebe_q2
+SEMI JOIN (
+  SELECT DISTINCT "tie_0__key" FROM (
+    SELECT "a_2" AS "tie_0__key" FROM (
+      SELECT "a" AS "a_2", "__grebe_weight" FROM s_delta
+    ) AS __grebe_q3
+  ) AS __grebe_q4
+) AS __grebe_q5 ON "a" IS NOT DISTINCT FROM "tie_0__key"
 ),
 __grebe_c2 AS (
-SELECT DISTINCT "a_2__key" FROM (
-  SELECT "a" AS "a_2__key" FROM __grebe_c1
-) AS __grebe_q15
+SELECT "a", "x", "__grebe_weight" FROM (
+  SELECT "a", "x", "__grebe_weight" FROM r_delta
+) AS __grebe_q1
+UNION ALL
+SELECT "a", "x", "__grebe_weight" FROM __grebe_c1
 ),
 __grebe_c3 AS (
-SELECT "a_2" FROM (
-  SELECT "a" AS "a_2" FROM s_new
+SELECT DISTINCT "tie_0__key" FROM (
+  SELECT "a" AS "tie_0__key" FROM __grebe_c2
 ) AS __grebe_q7
-SEMI JOIN __grebe_c2 ON "a_2" IS NOT DISTINCT FROM "a_2__key"
-),
-__grebe_c4 AS (
-SELECT "a_2" FROM (
-  SELECT "a" AS "a_2" FROM s_old
-) AS __grebe_q16
-SEMI JOIN __grebe_c2 ON "a_2" IS NOT DISTINCT FROM "a_2__key"
 )
 SELECT "a", "x", "__grebe_weight" FROM (
-  SELECT "a", "x", "__grebe_weight" FROM (
-    SELECT "a", "x", "__grebe_weight" FROM r_delta
-  ) AS __grebe_q1
+  SELECT "a", "x", "__grebe_weight" FROM __grebe_c2
   ANTI JOIN (
     SELECT "a_2" FROM (
       SELECT "a" AS "a_2" FROM s_new
-    ) AS __grebe_q2
-    SEMI JOIN (
-      SELECT DISTINCT "a_2__key" FROM (
-        SELECT "a" AS "a_2__key" FROM r_delta
-      ) AS __grebe_q3
-    ) AS __grebe_q4 ON "a_2" IS NOT DISTINCT FROM "a_2__key"
-  ) AS __grebe_q5 ON "a" = "a_2"
-) AS __grebe_q6
+    ) AS __grebe_q6
+    SEMI JOIN __grebe_c3 ON "a_2" IS NOT DISTINCT FROM "tie_0__key"
+  ) AS __grebe_q8 ON "a" = "a_2"
+) AS __grebe_q9
 UNION ALL
 SELECT "a", "x", "__grebe_weight" FROM (
-  SELECT "a", "x", CAST(CASE WHEN "__grebe_after" THEN -"__grebe_copies" ELSE "__grebe_copies" END AS BIGINT) AS "__grebe_weight" FROM (
-    SELECT "a", "x", "__grebe_copies", "__grebe_before", EXISTS (SELECT 1 FROM __grebe_c3 WHERE "a" = "a_2") AS "__grebe_after" FROM (
-      SELECT "a", "x", "__grebe_copies", EXISTS (SELECT 1 FROM __grebe_c4 WHERE "a" = "a_2") AS "__grebe_before" FROM __grebe_c1
-    ) AS __grebe_q17
-  ) AS __grebe_q18
-  WHERE NOT ("__grebe_before" IS NOT DISTINCT FROM "__grebe_after")
-) AS __grebe_q19
+  SELECT "a", "x", -"__grebe_weight" AS "__grebe_weight" FROM __grebe_c1
+  ANTI JOIN (
+    SELECT "a_2" FROM (
+      SELECT "a" AS "a_2" FROM s_old
+    ) AS __grebe_q10
+    SEMI JOIN __grebe_c3 ON "a_2" IS NOT DISTINCT FROM "tie_0__key"
+  ) AS __grebe_q11 ON "a" = "a_2"
+) AS __grebe_q12

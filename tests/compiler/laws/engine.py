@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import duckdb
 
 from compiler.laws.databases import CASE, CASES, History, load
 from grebe.compiler.emit import Leaf, emit
-from grebe.compiler.nodes import At, Named, Node, Scan, Stored
+from grebe.compiler.nodes import At, Named, Near, Node, Scan, Stored
 from grebe.compiler.types import Types, scan_types, wanted
 
 STORAGE: Final = '"storage"'
@@ -68,9 +68,20 @@ class Database:
                 return f'"step_{step}"'
             case Scan(table=table) if table == CASES:
                 return self._unchanged(leaf)
-            case Scan(table=table, at=at):
+            case Scan(table=table, at=at) if leaf.near is None:
                 return f'"{self.prefix}{table}_{_SUFFIX[at]}"'
+            case Scan():
+                return self._near(leaf, leaf.near)
         raise AssertionError(f"no table for {leaf}")
+
+    def _near(self, leaf: Scan, near: Near) -> str:
+        """No row more than a scan says is enough."""
+        whole = self.names(replace(leaf, near=None))
+        keys = " UNION ALL ".join(
+            f'SELECT "{source}" FROM "{self.prefix}{table}_delta"' for table, source in near.deltas
+        )
+        test = f'k.v IS NOT DISTINCT FROM t."{near.column}"'
+        return f"(SELECT * FROM {whole} AS t SEMI JOIN ({keys}) AS k(v) ON {test}) AS near"
 
     def _unchanged(self, leaf: Scan) -> str:
         if leaf.at is At.DELTA:

@@ -30,6 +30,7 @@ from grebe.compiler.plan import (
     Step,
     bind,
 )
+from grebe.compiler.prune import without_empty
 from grebe.compiler.scalar import Scalar, build, column
 from grebe.compiler.spread import Sizes
 from grebe.compiler.strategy import make_plan
@@ -156,8 +157,13 @@ class Runner:
         """One refresh from the previous version to the current one; all of it or nothing."""
         self._run("BEGIN")
         try:
+            empty: set[str] = set()
             for step in self.steps():
+                # As the engine does: nothing is computed from steps that turned out empty.
+                step = replace(step, node=without_empty(step.node, empty))
                 self._step(step)
+                if isinstance(step, Compute) and not self._has_rows(step.name):
+                    empty.add(step.name)
         except BaseException:
             self._run("ROLLBACK")
             raise
@@ -184,7 +190,17 @@ class Runner:
         tables = self.plan.tables
         changed = dict.fromkeys(tables[len(still) % 2 :], 1)
         few = Sizes(dict.fromkeys(tables, 1000), changed, None if len(still) % 3 else 10)
-        return DeltaFacts(frozenset(still), growing, bounds, few)
+        return DeltaFacts(frozenset(still), growing, bounds, few, self._never_null(still))
+
+    def _never_null(self, still: set[str]) -> frozenset[tuple[str, str]]:
+        found = set()
+        for table in sorted(self.database.tables - still):
+            name = f'"{self.database.prefix}{table}_delta"'
+            columns = [str(row[0]) for row in self.database.rows(f"DESCRIBE {name}")]
+            counts = ", ".join(f'COUNT(*) - COUNT("{column}")' for column in columns)
+            (nulls,) = self.database.rows(f"SELECT {counts} FROM {name}")
+            found |= {(table, item) for item, n in zip(columns, nulls, strict=True) if n == 0}
+        return frozenset(found)
 
     def _bounds(self) -> dict[tuple[str, str], tuple[Scalar, Scalar]]:
         found = {}
@@ -213,6 +229,9 @@ class Runner:
                 self._insert(f"(\n{self.database.sql(step.node)}\n)")
             case Merge():
                 self._merge(step)
+
+    def _has_rows(self, step: str) -> bool:
+        return bool(self.database.rows(f'SELECT 1 FROM "step_{step}" LIMIT 1'))
 
     def _range(self, step: str, key: str, stored: str) -> Scalar | None:
         """Where the keys of a step lie; nothing where one of them is NULL, as in the engine."""

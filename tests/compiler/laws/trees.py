@@ -161,6 +161,7 @@ AGGREGATES: Final = {
     "aggregate/keys only": aggregate(R, ("r_a",)),
     "aggregate/filter above": Filter(aggregate(R, ("r_a",), **LINEAR), sql("sx > 2 AND n < 4")),
     "aggregate/over join": aggregate(R_S, ("s_c",), **LINEAR),
+    "aggregate/extrema over left": aggregate(LEFT, ("r_b",), low="MIN(s_c)", high="MAX(r_x)"),
     "aggregate/extrema over join": aggregate(R_S, ("r_b",), low="MIN(s_c)", high="MAX(r_x)"),
     "aggregate/over left": aggregate(LEFT, ("r_b",), n="COUNT(s_c)", m="MAX(s_c)", c="COUNT(*)"),
     "aggregate/over left by a nullable key": aggregate(LEFT, ("s_c",), m="MAX(r_x)", c="COUNT(*)"),

@@ -2,7 +2,8 @@
 
 Law (COUNT, SUM over exact types, AVG by sum and count): per touched group, with the state at the
 new version and the change, ``old = new - change``; emit ``-old visible, +new visible``.
-Law (any other aggregate): affected groups, recomputed at both versions (see partition).
+Law (any other aggregate, and where it reads the sources less often): affected groups, recomputed
+at both versions (see partition).
 SUM is NULL iff no non-NULL argument is left; a group exists iff its row count is above zero;
 without GROUP BY the row always exists.
 Needs: linear: the new version of the touched groups only; others: both versions.
@@ -17,13 +18,24 @@ from grebe.compiler.delta.calls import Linear, linear_calls
 from grebe.compiler.delta.partition import recomputed
 from grebe.compiler.delta.restrict import restrict_columns
 from grebe.compiler.delta.rules import Rules
-from grebe.compiler.delta.weights import consolidated, keys_of, summed, weighted
-from grebe.compiler.nodes import WEIGHT, Aggregate, Filter, Node, Project, Repeat, UnionAll
+from grebe.compiler.delta.weights import consolidated, keys_of, reads, summed, weighted
+from grebe.compiler.nodes import (
+    WEIGHT,
+    Aggregate,
+    Distinct,
+    Filter,
+    InnerJoin,
+    Node,
+    Project,
+    Repeat,
+    UnionAll,
+)
 from grebe.compiler.raising import can_raise
-from grebe.compiler.scalar import Scalar, build, column, number
+from grebe.compiler.scalar import Scalar, build, column, number, passed
 
 SIDE = "__grebe_side"
 COUNT = "__grebe_count"
+_ONE = "__grebe_one"
 
 
 def change(node: Aggregate, of: Rules) -> Node:
@@ -31,7 +43,11 @@ def change(node: Aggregate, of: Rules) -> Node:
     linear = linear_calls(node, of.types)
     if linear is None:
         return recomputed(node, node.keys, of)
-    return _from_new_and_change(node, linear, of)
+    by_state = _from_new_and_change(node, linear, of)
+    if not node.keys:
+        return by_state
+    again = recomputed(node, node.keys, of)
+    return again if reads(again) < reads(by_state) else by_state
 
 
 def _from_new_and_change(node: Aggregate, linear: tuple[Linear, ...], of: Rules) -> Node:
@@ -48,10 +64,18 @@ def _from_new_and_change(node: Aggregate, linear: tuple[Linear, ...], of: Rules)
     both = UnionAll((here, moved), names)
     states = [state for call in linear for state in _states(call)]
     counts = [(f"{COUNT}_{when}", _signed_count(TRUE_EVERYWHERE, when)) for when in ("new", "old")]
-    totals = Aggregate(both, node.keys, (*counts, *dict(states).items()))
+    totals: Node = Aggregate(both, node.keys, (*counts, *dict(states).items()))
+    if not node.keys:
+        totals = _where_moved(totals, delta)
     return summed(
         _visible(node, linear, totals, "new", 1), _visible(node, linear, totals, "old", -1)
     )
+
+
+def _where_moved(totals: Node, delta: Node) -> Node:
+    """The one row of an aggregate without keys, unless nothing moved: then it need not be read."""
+    one = Distinct(Project(delta, ((_ONE, number(1)),)))
+    return Project(InnerJoin((totals, one), ()), passed(totals.columns))
 
 
 TRUE_EVERYWHERE = build("1 = 1")

@@ -143,7 +143,7 @@ def _narrowed(
 
     A plain one is read by the join itself, and skips the files outside the delta's key range.
     """
-    if _is_plain(part):
+    if is_plain(part):
         plain = [item for item in equal if not item.null_safe]
         return bounded(part, linked(part.columns, frozenset(joined[0].columns), plain), joined[0])
     bound = frozenset(chain.from_iterable(item.columns for item in joined))
@@ -166,11 +166,11 @@ def narrowed(part: Node, base: Node, equalities: Sequence[tuple[Scalar, Scalar]]
     return restrict(part, Distinct(Project(base, tuple(outputs))), pairs)
 
 
-def _is_plain(node: Node) -> bool:
+def is_plain(node: Node) -> bool:
     """True when joining it costs no more than reading it: filters and projections of a scan."""
     match node:
         case Scan() | Stored() | Values():
             return True
         case Filter() | Project() | Unnest():
-            return _is_plain(node.input)
+            return is_plain(node.input)
     return False

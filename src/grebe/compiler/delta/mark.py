@@ -1,5 +1,6 @@
 """Mark joins: IN, EXISTS, ANY where their value is used (under OR, NOT, CASE, in SELECT).
 
+With a null-safe equality between the sides: see matched. Otherwise:
 Law: ``m(l) = TRUE if some row of S makes θ true, else NULL if some makes it unknown, else FALSE``;
 ``d = dL with m at S_new, plus, for l in L_old that a row of dS touches (θ not FALSE) and whose
 mark differs, -(l, m_old) + (l, m_new)``.
@@ -12,6 +13,7 @@ r_old whose mark a change of s has turned.
 
 from __future__ import annotations
 
+from grebe.compiler.delta import matched
 from grebe.compiler.delta.join import is_risky, links, narrowed
 from grebe.compiler.delta.restrict import mark_conjuncts
 from grebe.compiler.delta.rules import Rules
@@ -35,6 +37,9 @@ AFTER = "__grebe_after"
 
 def change(node: MarkJoin, of: Rules) -> Node:
     """Changed left rows with their new mark, and old left rows whose mark has turned."""
+    by_key = matched.change(node, of)
+    if by_key is not None:
+        return by_key
     arrived = [
         weighted(MarkJoin(delta, near(right, delta, node.on), node.on, node.name), node.columns)
         for delta, right in meetings(node, of)

@@ -1,5 +1,6 @@
 """LEFT and FULL outer joins with any ON condition (a RIGHT join is a LEFT one, sides exchanged).
 
+With an equality between the sides, and for a FULL join never: see matched. Otherwise:
 Law: ``d(L ⟕ S) = d(L ⋈ S) + d(L ▷ S) × NULL``; FULL adds ``NULL × d(S ▷ L)``.
 Needs: what the inner and the anti join need. Rows are matched by counts, never by "the right
 columns are NULL": preserved rows with NULL keys are rows too.
@@ -10,6 +11,7 @@ r that lost their last match or got their first.
 
 from __future__ import annotations
 
+from grebe.compiler.delta import matched
 from grebe.compiler.delta.rules import Rules
 from grebe.compiler.delta.weights import summed, weighted
 from grebe.compiler.nodes import Empty, InnerJoin, Node, OuterJoin, SemiJoin
@@ -18,6 +20,9 @@ from grebe.compiler.scalar import FALSE, conjuncts_of
 
 def change(node: OuterJoin, of: Rules) -> Node:
     """The change of the matches and of the rows without one."""
+    by_key = None if node.full else matched.change(node, of)
+    if by_key is not None:
+        return by_key
     parts = [of.change(InnerJoin((node.left, node.right), conjuncts_of(node.on)))]
     parts.append(_unmatched(node, node.left, node.right, of))
     if node.full:

@@ -41,6 +41,7 @@ from grebe.compiler.scalar import (
     all_of,
     column,
     conjuncts_of,
+    equated,
     never_null,
     same,
     substitute,
@@ -158,16 +159,6 @@ def equal_columns(conjuncts: Sequence[Scalar]) -> dict[str, frozenset[str]]:
             merged = groups.get(names[0], {names[0]}) | groups.get(names[1], {names[1]})
             groups.update(dict.fromkeys(merged, merged))
     return {name: frozenset(group) for name, group in groups.items()}
-
-
-def equated(item: Scalar) -> tuple[str, str] | None:
-    """The two columns that a condition makes equal, if it is nothing else."""
-    tree = item.ast
-    if isinstance(tree, (exp.EQ, exp.NullSafeEQ)):
-        left, right = tree.this.unnest(), tree.expression.unnest()
-        if isinstance(left, exp.Column) and isinstance(right, exp.Column):
-            return left.name, right.name
-    return None
 
 
 def _reaching(pairs: Pairs, columns: Sequence[str], equal: dict[str, frozenset[str]]) -> Pairs:

@@ -1,5 +1,6 @@
 """Semi and anti joins: EXISTS, IN, NOT EXISTS, NOT IN, ALL as conditions of WHERE.
 
+With an equality between the sides: see matched. Otherwise:
 Law: ``d(L ⋉ S) = dL ⋉ S_new + { l in L_old that a row of dS matches : [n_new > 0] - [n_old > 0] }``
 with n the number of matches; the anti join has ``dL ▷ S_new`` and the opposite sign.
 ``x NOT IN S`` is an anti join on ``COALESCE(x = y, TRUE)``.
@@ -12,6 +13,7 @@ or whose last match went.
 
 from __future__ import annotations
 
+from grebe.compiler.delta import matched
 from grebe.compiler.delta.mark import AFTER, COPIES, meetings, near_match, touched
 from grebe.compiler.delta.rules import Rules
 from grebe.compiler.delta.weights import summed, weighted
@@ -21,6 +23,9 @@ from grebe.compiler.scalar import build, column
 
 def change(node: SemiJoin, of: Rules) -> Node:
     """Changed left rows that match, and old left rows that began or ceased to."""
+    by_key = matched.change(node, of)
+    if by_key is not None:
+        return by_key
     arrived = [
         weighted(
             SemiJoin(delta, near_match(right, delta, node.on), node.on, node.anti), node.columns

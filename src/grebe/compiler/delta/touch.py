@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from grebe.compiler.delta.join import links
+from grebe.compiler.delta.join import is_plain, links
 from grebe.compiler.delta.restrict import equal_columns
 from grebe.compiler.delta.rules import Rules
 from grebe.compiler.delta.weights import consolidated
@@ -47,6 +47,8 @@ class Touch:
     """Follows changed rows up to a key."""
 
     of: Rules
+    wide: bool = False
+    """Whether to follow keys alone, where that spares computing the change: more keys are found."""
     memo: dict[str, Noise] = field(default_factory=dict)
 
     def keys(self, node: Node, outputs: Outputs) -> Node:
@@ -61,7 +63,20 @@ class Touch:
         if facts.columns & used:
             raise Untouchable
         if facts.silent and not _is_partitioned_by(node, used):
-            return Project(consolidated(self.of.change(node)), outputs)
+            followed = self._followed_widely(node, outputs) if self.wide else None
+            return followed or Project(consolidated(self.of.change(node)), outputs)
+        return self._followed(node, outputs)
+
+    def _followed_widely(self, node: Node, outputs: Outputs) -> Node | None:
+        """The keys of the rows below, where what lies between tells little about which changed."""
+        if isinstance(node, Filter) or is_plain(node):
+            return None
+        try:
+            return self._followed(node, outputs)
+        except Untouchable:
+            return None
+
+    def _followed(self, node: Node, outputs: Outputs) -> Node:
         match node:
             case Project():
                 named = dict(node.outputs)

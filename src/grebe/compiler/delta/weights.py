@@ -16,6 +16,7 @@ from grebe.compiler.nodes import (
     Scan,
     SemiJoin,
     UnionAll,
+    walk,
 )
 from grebe.compiler.scalar import Scalar, column, number
 
@@ -73,6 +74,15 @@ def keys_of(delta: Node, names: Sequence[str]) -> Node:
     """
     outputs = tuple((key_name(name), column(name)) for name in names)
     return Distinct(Project(consolidated(delta), outputs))
+
+
+def reads(node: Node) -> int:
+    """How often versions of sources are read for a tree whose shared parts are computed once."""
+    return sum(
+        isinstance(below, Scan) and below.at is not At.DELTA
+        for item in walk(node)
+        for below in item.inputs
+    )
 
 
 def key_name(name: str) -> str:
