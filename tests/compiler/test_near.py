@@ -15,7 +15,7 @@ from grebe.compiler.nodes import Near, Scan, SemiJoin, walk
 from grebe.compiler.plan import DeltaFacts, RefreshPlan, bind
 from grebe.compiler.spread import Sizes
 
-CASES = 8
+CASES = 4
 ALL = {**TREES, **GLOBAL}
 SQL = {
     "a nest of members": "SELECT r.a, r.x FROM r WHERE EXISTS (SELECT 1 FROM s WHERE s.a = r.a)"

@@ -109,3 +109,41 @@ def test_texts_that_spark_compares_without_their_blanks(
         assert [reason.code for reason in found[name].reasons] == ["type-without-identity"]
     for name in found:
         engine.verify(name)
+
+
+EQUAL_BUT_NOT_THE_SAME = {
+    "largest": "SELECT q.x, q.z FROM (SELECT t.x, MAX(u.z) AS z FROM t JOIN u ON t.x = u.s"
+    " GROUP BY t.x) AS q JOIN l ON l.v < q.z",
+    "extended": "SELECT l.v, q.z FROM l LEFT JOIN (SELECT t.x, u.z FROM t LEFT JOIN u ON t.x = u.s)"
+    " AS q ON l.k = q.x",
+    "member": "SELECT l.v, t.x FROM l JOIN t ON l.k = t.x"
+    " WHERE NOT EXISTS (SELECT 1 FROM u WHERE u.s = t.x AND u.z < 6)",
+}
+
+
+def test_keys_of_two_types(spark: SparkSession, project: Settings) -> None:
+    settings = replace(project, defaults=replace(project.defaults, schema="two_types"))
+    for text in (
+        "CREATE NAMESPACE lake.two_types",
+        "CREATE TABLE lake.two_types.l (k STRING, v INT) USING iceberg",
+        "CREATE TABLE lake.two_types.t (x INT) USING iceberg",
+        "CREATE TABLE lake.two_types.u (s STRING, z INT) USING iceberg",
+        "INSERT INTO lake.two_types.l VALUES ('1', 0)",
+        "INSERT INTO lake.two_types.t VALUES (1)",
+        "INSERT INTO lake.two_types.u VALUES ('1', 9)",
+    ):
+        spark.sql(text).collect()
+    engine = Engine(settings, spark)
+    for name, sql in EQUAL_BUT_NOT_THE_SAME.items():
+        engine.define(name, sql, Policy.INCREMENTAL)
+    engine.refresh(list(EQUAL_BUT_NOT_THE_SAME))
+    for text in (
+        "INSERT INTO lake.two_types.u VALUES ('01', 5)",
+        "INSERT INTO lake.two_types.t VALUES (1)",
+        "DELETE FROM lake.two_types.u WHERE s = '1'",
+    ):
+        spark.sql(text).collect()
+        for result in engine.refresh(list(EQUAL_BUT_NOT_THE_SAME)):
+            assert result.outcome in (Outcome.INCREMENTAL, Outcome.NO_OP), result
+        for name in EQUAL_BUT_NOT_THE_SAME:
+            engine.verify(name)

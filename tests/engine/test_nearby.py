@@ -60,7 +60,7 @@ def test_every_part_is_read_once_and_is_enough(shop: Shop, reads: Reads) -> None
         shop.view(name, text)
     shop.define(*VIEWS)
     shop.refreshed()
-    for step in range(3):
+    for step in range(2):
         reads.clear()
         shop.batch(step)
         results = shop.refreshed(jobs=2)
