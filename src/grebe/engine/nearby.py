@@ -214,7 +214,7 @@ def _is_worth_it(side: Side, column: str, keys: pa.Table) -> bool:
     if stats.rows is None or stats.rows < LARGE:
         return False
     # No more different values than there are numbers in their range: so many rows at least for each.
-    width = width_of(stats.bounds.get(column, ())) or stats.rows
+    width = width_of(stats.bounds.get(column, ())) or max(1, stats.rows)
     expected = keys.num_rows * max(1.0, stats.rows / width)
     return bool(expected <= min(MOST, stats.rows / _SHARE))
 
