@@ -111,6 +111,39 @@ def test_texts_that_spark_compares_without_their_blanks(
         engine.verify(name)
 
 
+def test_a_step_that_turns_out_empty_still_has_columns(
+    spark: SparkSession, project: Settings
+) -> None:
+    settings = replace(project, defaults=replace(project.defaults, schema="hollow"))
+    for text in (
+        "CREATE NAMESPACE lake.hollow",
+        "CREATE TABLE lake.hollow.a (k INT, v INT) USING iceberg",
+        "CREATE TABLE lake.hollow.b (k INT, v INT) USING iceberg",
+        "CREATE TABLE lake.hollow.c (y INT, z INT) USING iceberg",
+        "INSERT INTO lake.hollow.a VALUES (1, 1), (2, 2)",
+        "INSERT INTO lake.hollow.b VALUES (1, 1), (2, 2)",
+        "INSERT INTO lake.hollow.c VALUES (1, 1)",
+    ):
+        spark.sql(text).collect()
+    engine = Engine(settings, spark)
+    engine.define(
+        "largest",
+        "SELECT MAX(c.z) AS m FROM (SELECT a.k, COUNT(*) AS x FROM a JOIN b ON a.k = b.k"
+        " GROUP BY a.k) AS q LEFT JOIN c ON c.y = q.k",
+        Policy.INCREMENTAL,
+    )
+    engine.refresh(["largest"])
+    for text in (
+        "INSERT INTO lake.hollow.a VALUES (7, 9)",
+        "INSERT INTO lake.hollow.b VALUES (7, 1)",
+        "INSERT INTO lake.hollow.c VALUES (7, 8)",
+    ):
+        spark.sql(text).collect()
+        (result,) = engine.refresh(["largest"])
+        assert result.outcome in (Outcome.INCREMENTAL, Outcome.NO_OP), result
+        engine.verify("largest")
+
+
 EQUAL_BUT_NOT_THE_SAME = {
     "largest": "SELECT q.x, q.z FROM (SELECT t.x, MAX(u.z) AS z FROM t JOIN u ON t.x = u.s"
     " GROUP BY t.x) AS q JOIN l ON l.v < q.z",

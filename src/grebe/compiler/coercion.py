@@ -1,4 +1,4 @@
-"""The branches of unions and set operations, cast to the types that the whole has.
+"""What types do to a plan: branches that are cast to the whole's, equalities that carry no key.
 
 An engine coerces the branches where it sees them side by side. A plan takes them apart: a branch
 whose sources did not change is dropped, and keys go down into each branch. So the types that the
@@ -48,11 +48,11 @@ def coerced(node: Node, types: Types, memo: dict[str, Node] | None = None) -> No
     memo = {} if memo is None else memo
     if node.digest not in memo:
         below = rebuilt(node, lambda item: coerced(item, types, memo))
-        memo[node.digest] = _same_types(below, types)
+        memo[node.digest] = _typed(below, types)
     return memo[node.digest]
 
 
-def _same_types(node: Node, types: Types) -> Node:
+def _typed(node: Node, types: Types) -> Node:
     match node:
         case UnionAll() | SetOperation():
             return rebuilt(node, lambda branch: _cast(branch, node, types))

@@ -1,6 +1,6 @@
 """LEFT and FULL outer joins with any ON condition (a RIGHT join is a LEFT one, sides exchanged).
 
-With an equality between the sides, and for a FULL join never: see matched. Otherwise:
+A LEFT join with an equality between its sides: see matched. Otherwise:
 Law: ``d(L ⟕ S) = d(L ⋈ S) + d(L ▷ S) × NULL``; FULL adds ``NULL × d(S ▷ L)``.
 Needs: what the inner and the anti join need. Rows are matched by counts, never by "the right
 columns are NULL": preserved rows with NULL keys are rows too.

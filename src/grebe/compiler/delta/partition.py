@@ -1,7 +1,7 @@
 """Affected keys: the rule for operators that are independent per key and have no cheaper one.
 
-Law: ``d(Q) = Q(new ⋉ K) - Q(old ⋉ K)`` with K the distinct keys (null-safe) of the
-rows that changed below, or more.
+Law: ``d(Q) = Q(new ⋉ K) - Q(old ⋉ K)`` with K the distinct keys (null-safe) of the rows
+that changed below, or more keys.
 Used for window functions (K: PARTITION BY), top-k (K: its partition) and aggregates without a
 linear form (K: GROUP BY).
 Needs: both versions of the input, only for the touched keys.

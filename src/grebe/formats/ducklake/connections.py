@@ -78,6 +78,12 @@ class Address:
         return f"ducklake:{'' if self.kind == 'duckdb' else f'{self.kind}:'}{self.metadata}"
 
     @property
+    def mixes_states(self) -> bool:
+        """Whether a transaction that only reads sees some of what others commit meanwhile."""
+        is_read_only = any(key.upper() == "READ_ONLY" for key, _ in self.options)
+        return self.kind == "sqlite" and not is_read_only
+
+    @property
     def label(self) -> str:
         """The address for people: of a server's, nothing that may hold a password."""
         return f"a {self.kind} catalog" if self.kind == "postgres" else self.metadata
@@ -213,6 +219,11 @@ class Session:
         """A block whose reads all see one state of the catalog."""
         self.rows("BEGIN")
         try:
+            if self.address.mixes_states:
+                # Scans of a transaction that has written nothing open the file anew: they see the
+                # updates of others up to now, and their new rows not. One that writes, were it no
+                # row at all, reads by its own connection; and no lock is taken for no row.
+                self.rows(f"DELETE FROM {self.meta}.ducklake_metadata WHERE false")
             yield
         finally:
             self.rollback()
@@ -279,6 +290,13 @@ def session(address: Address, *, create: bool = False) -> Iterator[Session]:
             attached.users -= 1
             if attached.users == 0 and address.kind == "duckdb":
                 _detach(address)
+
+
+@contextmanager
+def reading(address: Address) -> Iterator[Session]:
+    """A connection whose reads all see one state of the catalog; see `session`."""
+    with session(address) as lake, lake.transaction():
+        yield lake
 
 
 def release(address: Address) -> None:

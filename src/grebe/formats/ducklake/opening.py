@@ -83,7 +83,7 @@ class DuckLakeTables:
         return _or_none(lambda: self._shown(name))
 
     def _shown(self, name: TableName) -> str | None:
-        with connections.session(address_of(self.place)) as lake:
+        with connections.reading(address_of(self.place)) as lake:
             found = lake.rows(
                 f"SELECT v.sql FROM {lake.meta}.ducklake_view AS v JOIN {lake.meta}.ducklake_schema"
                 " AS s ON s.schema_id = v.schema_id AND s.end_snapshot IS NULL"
@@ -111,7 +111,7 @@ class DuckLakeTables:
     def stage(self, name: TableName, rows: DataFrame) -> str:
         """Parquet files in the catalog's own folder, which every executor can read."""
         folder = self._folder(name)
-        with connections.session(address_of(self.place)) as lake:
+        with connections.reading(address_of(self.place)) as lake:
             refuse_plain(lake, f'table "{name}"')
         rows.write.mode("error").parquet(folder)
         return f"parquet.{quoted(folder)}"
@@ -136,7 +136,7 @@ class DuckLakeTables:
         return _or_none(lambda: self._stored(schema)) or []
 
     def _stored(self, schema: str | None) -> list[TableName]:
-        with connections.session(address_of(self.place)) as lake:
+        with connections.reading(address_of(self.place)) as lake:
             found = storages(lake)
         own = self.place.catalog
         return [TableName(own, s, name) for s, name in found if schema in (None, s)]
@@ -147,13 +147,13 @@ class DuckLakeTables:
 
     def moment(self, name: TableName, version: Version, spark: Session) -> datetime | None:
         """When a snapshot was committed."""
-        with connections.session(address_of(self.place)) as lake:
+        with connections.reading(address_of(self.place)) as lake:
             found = Catalog(lake).snapshot(At.of(version).snapshot)
         return found.committed_at if found else None
 
     def version_at(self, name: TableName, when: datetime, spark: Session) -> Version | None:
         """The newest snapshot by then that changed the table, where that can be proved."""
-        with connections.session(address_of(self.place)) as lake, lake.transaction():
+        with connections.reading(address_of(self.place)) as lake:
             return version_at(lake, name, when)
 
     def expiry(self, name: TableName, before: datetime) -> Expiry | None:
@@ -181,7 +181,7 @@ class DuckLakeTables:
             lake.insist(f"DROP VIEW IF EXISTS {ident(lake.alias, name.schema, name.name)}")
 
     def _folder(self, name: TableName) -> str:
-        with connections.session(address_of(self.place)) as lake:
+        with connections.reading(address_of(self.place)) as lake:
             root = lake.row(
                 f"SELECT value FROM {lake.meta}.ducklake_metadata WHERE key = 'data_path'"
                 " AND scope IS NULL"

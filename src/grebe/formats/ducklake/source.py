@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, TypeVar
 
 from grebe.errors import (
@@ -16,7 +15,7 @@ from grebe.errors import (
 from grebe.formats.base import WEIGHT, Capabilities, Changes, Head, VersionStats, WindowStats
 from grebe.formats.ducklake.bounds import file_bounds
 from grebe.formats.ducklake.catalog import Catalog, Table
-from grebe.formats.ducklake.connections import Address, Session, session
+from grebe.formats.ducklake.connections import Address, Session, reading, session
 from grebe.formats.ducklake.schema import Field, chosen, inexact, spark_text, to_model
 from grebe.formats.ducklake.versions import Ends, Place, current, resolved
 from grebe.model import Reason, Schema, TableName, Version, Window
@@ -66,7 +65,7 @@ class DuckLakeSource:
 
     def head(self) -> Head:
         """Identity, version and schema now; asked again only when the catalog moved."""
-        with self._session() as lake:
+        with session(self._address) as lake:
             catalog = Catalog(lake)
             newest = catalog.newest()
             mark = (newest.id, newest.committed_at)
@@ -80,13 +79,13 @@ class DuckLakeSource:
 
     def schema_at(self, version: Version) -> Schema:
         """The schema that rows of a version are read with."""
-        with self._session() as lake:
+        with reading(self._address) as lake:
             table = Catalog(lake).table(self._name)
             return to_model(self._fields(lake, table, version))
 
     def unreadable(self, window: Window, columns: Sequence[int]) -> Reason | None:
         """Why the window cannot be read exactly for these column ids, or None if it can."""
-        with self._session() as lake, lake.transaction():
+        with reading(self._address) as lake:
             try:
                 ends = self._ends(lake, window)
             except (HistoryExpiredError, SourceReplacedError) as error:
@@ -98,14 +97,14 @@ class DuckLakeSource:
         """Rows and files added and removed, from the catalog."""
         from grebe.formats.ducklake.window import stats
 
-        with self._session() as lake, lake.transaction():
+        with reading(self._address) as lake:
             return stats(lake, self._ends(lake, window))
 
     def version_stats(self, version: Version, columns: Sequence[int] = ()) -> VersionStats:
         """Rows, files and key bounds of a version, from the catalog."""
         from grebe.formats.ducklake.state import read_state
 
-        with self._session() as lake, lake.transaction():
+        with reading(self._address) as lake:
             table = Catalog(lake).table(self._name)
             place = Place.of(version)
             state = read_state(Catalog(lake), table, resolved(lake, table, place))
@@ -163,15 +162,12 @@ class DuckLakeSource:
 
         for left in reversed(range(_LOOKS)):
             try:
-                with self._session() as lake, lake.transaction():
+                with reading(self._address) as lake:
                     return read(lake)
             except CatalogMovedError:
                 if not left:
                     raise
         raise InternalError.broken("a loop ended without an answer")
-
-    def _session(self) -> AbstractContextManager[Session]:
-        return session(self._address)
 
     def _fields(self, lake: Session, table: Table, version: Version) -> tuple[Field, ...]:
         return Catalog(lake).columns(table, Place.of(version).snapshot)
@@ -206,7 +202,7 @@ def head_at(catalog: Catalog, name: TableName, newest: int) -> Head:
 
 def heads(address: Address, names: Sequence[TableName]) -> dict[TableName, Head]:
     """Where several tables of one catalog stand at one and the same snapshot: a free cut."""
-    with session(address) as lake, lake.transaction():
+    with reading(address) as lake:
         catalog = Catalog(lake)
         newest = catalog.newest().id
         return {name: head_at(catalog, name, newest) for name in names}

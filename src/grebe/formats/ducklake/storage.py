@@ -14,7 +14,7 @@ from grebe.errors import ConflictError, SourceError, StepFailedError, UnknownTab
 from grebe.formats.base import Committed, Orphan, Write
 from grebe.formats.ducklake.catalog import Catalog
 from grebe.formats.ducklake.commit import Committer, fence
-from grebe.formats.ducklake.connections import Address, Session, session
+from grebe.formats.ducklake.connections import Address, Session, reading, session
 from grebe.formats.ducklake.position import cursor_statements, read_cursor, read_position
 from grebe.formats.ducklake.staging import (
     is_registered,
@@ -109,7 +109,7 @@ class DuckLakeStorage:
 
     def properties(self) -> dict[str, str]:
         """What the table was made with: the definition of its view."""
-        with session(self.address) as lake:
+        with reading(self.address) as lake:
             table = Catalog(lake).table(self.name)
             found = lake.rows(
                 f"SELECT value FROM {lake.meta}.ducklake_tag WHERE object_id = {table.id}"
@@ -126,7 +126,7 @@ class DuckLakeStorage:
 
     def position(self) -> Position:
         """The last published frontier and the version it was read at."""
-        with session(self.address) as lake, lake.transaction():
+        with reading(self.address) as lake:
             return read_position(lake, self.name)
 
     def commit(self, writes: Sequence[Write], frontier: Frontier, expected: Position) -> Committed:
@@ -135,7 +135,7 @@ class DuckLakeStorage:
 
     def orphans(self) -> tuple[Orphan, ...]:
         """The folders of runs that did not finish, running ones included, oldest first."""
-        with session(self.address) as lake:
+        with reading(self.address) as lake:
             table = Catalog(lake).table(self.name)
             known = registered(lake, table)
             last = self._last_run(lake)
