@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from grebe.compiler import plan as steps
+from grebe.compiler.both import Both, read_once, read_twice
 from grebe.compiler.clock import stopped
 from grebe.compiler.emit import Leaf, emit
 from grebe.compiler.join_keys import Place
@@ -18,6 +19,7 @@ from grebe.compiler.prune import without_empty
 from grebe.compiler.scalar import Scalar, build, column
 from grebe.compiler.verbatim import relation_of
 from grebe.engine import tiny
+from grebe.engine.both import is_worth_it, taken_apart
 from grebe.engine.deltas import Side, Stage
 from grebe.engine.nearby import Kept, Nearby, collected
 from grebe.engine.writing import expected, merge_of, pruning
@@ -112,7 +114,7 @@ class Execution:
             case steps.Check(node=Empty()) | steps.Append(node=Empty()) | steps.Merge(node=Empty()):
                 return []
             case steps.Compute():
-                node = narrowed(step.node, self._range)
+                node = self._read_once(narrowed(step.node, self._range))
                 self._keep(step.name, self.spark.sql(self.sql(node)))
             case steps.Check():
                 self._check(step)
@@ -187,6 +189,36 @@ class Execution:
         if self.scans[place] < _OFTEN and not self.nearby.is_shared([place, *leaf.near.deltas]):
             return None
         return self.nearby.of(self.spark, self.sides, leaf, leaf.near)
+
+    def _read_once(self, node: Node) -> Node:
+        """The relation with what it needs at both versions read before, where that is worth it."""
+        return read_once(node, [item for item in read_twice(node) if self._read_both(item)])
+
+    def _read_both(self, both: Both) -> bool:
+        scan, side = replace(both.scan, near=both.near), self.sides[both.scan.table]
+        at_hand = self.on_driver and side.delta is not None and side.delta.arrow is not None
+        if not at_hand or self._near(scan) or not is_worth_it(both, side, self._count):
+            return False
+        frame = self.spark.sql(self.sql(both.rows))
+        rows = self._collected(frame)
+        if rows is None:
+            return False
+        schema = frame.select(list(both.new.columns)).schema
+        for at, part in zip((At.NEW, At.OLD), taken_apart(rows), strict=True):
+            self._show(self._key(both.named(at)), self.spark.createDataFrame(part, schema=schema))
+        return True
+
+    def _count(self, leaf: Node) -> int | None:
+        """How many rows a step or a delta has, where they are on the driver."""
+        match leaf:
+            case Named(step=name):
+                return (
+                    0 if name in self.empty else len(self.kept[name]) if name in self.kept else None
+                )
+            case Scan(table=table):
+                delta = self.sides[table].delta
+                return None if delta is None or delta.arrow is None else len(delta.arrow)
+        return None
 
     def _show(self, key: str, frame: DataFrame) -> None:
         name = f"__grebe_{self.run_id}_{len(self.views)}"

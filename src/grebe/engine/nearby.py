@@ -140,7 +140,7 @@ class Nearby:
         if keys is None or not _is_worth_it(side, column, keys):
             return None
         kinds = {item.id: item.type for item in side.source.schema_at(side.new).columns}
-        if not wanted or any(not _is_plain(kinds[number]) for number in wanted):
+        if not wanted or any(not is_plain(kinds[number]) for number in wanted):
             return None
         few = spark.createDataFrame(keys.rename_columns([_KEY]))
         rows = side.source.read_at(side.new, wanted)
@@ -169,24 +169,29 @@ def collected(frame: DataFrame) -> pa.Table | None:
 
 def _before(kept: Kept, delta: Delta) -> Kept:
     """The rows without the change: every changed row is near itself."""
+    if delta.arrow is None:
+        raise InternalError.broken("rows near a change that is not on the driver")
+    changed = delta.arrow.select([*kept.rows.column_names, WEIGHT])
+    return Kept(less(kept.rows, changed), kept.schema)
+
+
+def less(rows: pa.Table, changed: pa.Table) -> pa.Table:
+    """The rows of a version before a change that they went through, given its weighted rows."""
     import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    names = kept.rows.column_names
-    ones = pa.array(np.ones(kept.rows.num_rows, np.int64))
-    here = kept.rows.append_column(WEIGHT, ones)
-    if delta.arrow is None:
-        raise InternalError.broken("rows near a change that is not on the driver")
-    moved = delta.arrow.select([*names, WEIGHT])
-    taken = moved.set_column(len(names), WEIGHT, pc.negate(moved[WEIGHT]))
+    ones = pa.array(np.ones(rows.num_rows, np.int64))
+    here = rows.append_column(WEIGHT, ones)
+    taken = changed.set_column(rows.num_columns, WEIGHT, pc.negate(changed[WEIGHT]))
     left = consolidate_arrow(pa.concat_tables([here, taken.cast(here.schema)]))
     if left.num_rows and pc.min(left[WEIGHT]).as_py() < 0:
         raise InternalError.broken("rows near a change do not hold the change itself")
-    return Kept(repeated(left), kept.schema)
+    return repeated(left)
 
 
-def _is_plain(kind: str) -> bool:
+def is_plain(kind: str) -> bool:
+    """Whether values of a type go to the driver and back as they are."""
     return kind.split("(", maxsplit=1)[0] in _PLAIN
 
 

@@ -68,6 +68,7 @@ FULL = OuterJoin(R, S, sql("r_a = s_a"), full=True)
 PAIR_R = only(R, "r_a", "r_b")
 PAIR_S = only(S, "s_a", "s_c")
 PAIR_T = only(T, "t_c", "t_z")
+GROUPS_T = Filter(aggregate(T, ("t_c",), n="COUNT(*)"), sql("n > 1"))
 LINEAR = {
     "n": "COUNT(*)",
     "nx": "COUNT(r_x)",
@@ -110,6 +111,14 @@ MEMBERSHIP: Final = {
     "anti/all": SemiJoin(R, S, sql("COALESCE(NOT (r_a > s_a), TRUE)"), anti=True),
     "anti/over join": SemiJoin(R_S, T, sql("s_c = t_c"), anti=True),
     "semi/over anti": SemiJoin(SemiJoin(R, S, sql("r_a = s_a"), anti=True), T, sql("r_b = t_c")),
+    "semi/picked groups": SemiJoin(R_S, GROUPS_T, sql("s_c = t_c")),
+    "semi/picked groups, residual": SemiJoin(R_S, GROUPS_T, sql("s_c = t_c AND r_x <> n")),
+    "semi/picked groups, null-safe": SemiJoin(LEFT, GROUPS_T, sql("s_c <=> t_c")),
+    "semi/picked groups of itself": SemiJoin(
+        R_S,
+        Filter(aggregate(R2, ("r2_a",), m="MAX(r2_x)"), sql("m > 1")),
+        sql("r_a = r2_a"),
+    ),
     "mark": MarkJoin(R, S, sql("r_a = s_a"), "m"),
     "mark/non-equi": MarkJoin(R, S, sql("r_x < s_c"), "m"),
     "mark/under or": Filter(MarkJoin(R, S, sql("r_a = s_a"), "m"), sql("m OR r_x > 1")),

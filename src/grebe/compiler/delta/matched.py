@@ -3,6 +3,8 @@
 Law: ``d(L op S) = (dL + G) op S_new - G op S_old`` for ``op`` a left outer, semi, anti or mark
 join, and G the rows of L_old that a change of S may have touched: those with the key of a changed
 row of S. Rows of G that turn out the same at both versions cancel.
+Where S is groups that a condition picks, few rows of L meet one: then ``dL ⋉ S_new`` is computed
+from S_new for the keys that changes of L may have touched, and dL for what is left of those.
 Needs: an equality between the sides, a key of S that can be followed from its changed rows; S at
 both versions, only for the keys of dL and G.
 Falls back when: the condition can raise, or there is no such key: the laws of outer, semi and mark.
@@ -12,17 +14,19 @@ s_new, minus the latter joined with s_old.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from grebe.compiler.delta.join import is_risky, links
 from grebe.compiler.delta.restrict import Pair, mark_conjuncts, restrict
 from grebe.compiler.delta.rules import Rules
 from grebe.compiler.delta.touch import Outputs, Touch, Untouchable
-from grebe.compiler.delta.weights import key_name, plus, summed, weighted
+from grebe.compiler.delta.weights import key_name, plus, reads, summed, weighted
 from grebe.compiler.nodes import (
     WEIGHT,
+    Aggregate,
     Distinct,
+    Filter,
     MarkJoin,
     Node,
     OuterJoin,
@@ -45,16 +49,49 @@ def change(node: Kept, of: Rules) -> Node | None:
     except Untouchable:
         return None
     touched = plus(restrict(of.old(node.left), keys, _pairs(mine for _, mine in ties)))
-    arrived = summed(of.change(node.left), touched)
+    changed = of.change(node.left)
+    met = _met(node, changed, ties, of)
+    arrived = summed(changed, touched) if met is None else touched
     needed = Distinct(Project(arrived, _named(mine for _, mine in ties)))
     pairs = _pairs(theirs for theirs, _ in ties)
     new, old = (restrict(at(node.right), needed, pairs) for at in (of.new, of.old))
     return summed(
+        *filter(None, [met]),
         weighted(replace(node, left=arrived, right=new), node.columns),
         weighted(
             replace(node, left=touched, right=old), node.columns, build("-:w", w=column(WEIGHT))
         ),
     )
+
+
+def _met(
+    node: Kept, changed: Node, ties: Sequence[tuple[Scalar, Scalar]], of: Rules
+) -> Node | None:
+    """The changed left rows that meet a right one, right side first; None where it is not worth it.
+
+    Groups that a condition has picked are few: rows of the left side are computed for these alone.
+    """
+    if not (isinstance(node, SemiJoin) and not node.anti and _picks_groups(node.right)):
+        return None
+    if not reads(changed):
+        return None
+    try:
+        keys = Touch(of, wide=True).keys(node.left, _named(mine for _, mine in ties))
+    except Untouchable:
+        return None
+    right = restrict(of.new(node.right), keys, _pairs(theirs for theirs, _ in ties))
+    few = Distinct(Project(right, _named(theirs for theirs, _ in ties)))
+    left = restrict(changed, few, _pairs(mine for _, mine in ties))
+    return weighted(replace(node, left=left, right=right), node.columns)
+
+
+def _picks_groups(node: Node) -> bool:
+    match node:
+        case Filter(input=Aggregate()):
+            return True
+        case Filter() | Project() | Distinct():
+            return _picks_groups(node.inputs[0])
+    return False
 
 
 def _named(items: Iterable[Scalar]) -> Outputs:
