@@ -42,15 +42,21 @@ def is_worth_it(both: Both, side: Side, count: Callable[[Node], int | None]) -> 
     kinds = {item.id: item.type for item in side.source.schema_at(side.new).columns}
     if any(not is_plain(kinds[side.columns[name]]) for _, name in both.scan.pairs):
         return False
-    keys = sorted({name for item in both.keys for name in _key_columns(item, both.scan)})
-    stats = side.source.version_stats(side.new, [side.columns[name] for name in keys])
-    counts = [_at_most(item.right, count) for item in both.keys if not item.anti]
-    known = [item for item in counts if item is not None]
-    if stats.rows is None or stats.rows < LARGE or not known or not keys:
+    semi = [item for item in both.keys if not item.anti]
+    keys = [list(_key_columns(item, both.scan)) for item in semi]
+    stats = side.source.version_stats(
+        side.new, [side.columns[name] for name in sorted({name for own in keys for name in own})]
+    )
+    if stats.rows is None or stats.rows < LARGE:
         return False
-    widest = max(width_of(stats.bounds.get(name, ())) or 1 for name in keys)
-    expected = min(known) * max(1.0, stats.rows / widest)
-    return expected * (_FILTERED if both.is_filtered else 1) <= MOST
+    widths = [[width_of(stats.bounds.get(name, ())) or 1 for name in own] for own in keys]
+    expected = [
+        number * max(1.0, stats.rows / max(own))
+        for item, own in zip(semi, widths, strict=True)
+        if own and (number := _at_most(item.right, count)) is not None
+    ]
+    share = _FILTERED if both.is_filtered else 1
+    return bool(expected) and min(expected) * share <= MOST
 
 
 def taken_apart(rows: pa.Table) -> tuple[pa.Table, pa.Table]:

@@ -195,6 +195,9 @@ class Execution:
         return read_once(node, [item for item in read_twice(node) if self._read_both(item)])
 
     def _read_both(self, both: Both) -> bool:
+        keys = {at: self._key(both.named(at)) for at in (At.NEW, At.OLD)}
+        if keys[At.NEW] in self.views:
+            return True
         scan, side = replace(both.scan, near=both.near), self.sides[both.scan.table]
         at_hand = self.on_driver and side.delta is not None and side.delta.arrow is not None
         if not at_hand or self._near(scan) or not is_worth_it(both, side, self._count):
@@ -203,9 +206,8 @@ class Execution:
         rows = self._collected(frame)
         if rows is None:
             return False
-        schema = frame.select(list(both.new.columns)).schema
-        for at, part in zip((At.NEW, At.OLD), taken_apart(rows), strict=True):
-            self._show(self._key(both.named(at)), self.spark.createDataFrame(part, schema=schema))
+        for at, part in zip(keys, taken_apart(rows), strict=True):
+            self._show(keys[at], Kept(part, frame.schema).frame(self.spark, both.new.columns))
         return True
 
     def _count(self, leaf: Node) -> int | None:

@@ -32,6 +32,7 @@ from grebe.compiler.nodes import (
     OuterJoin,
     Project,
     SemiJoin,
+    walk,
 )
 from grebe.compiler.scalar import Scalar, build, column, conjuncts_of
 
@@ -71,10 +72,10 @@ def _met(
 
     Groups that a condition has picked are few: rows of the left side are computed for these alone.
     """
-    if not (isinstance(node, SemiJoin) and not node.anti and _picks_groups(node.right)):
+    if not _is_picked(node):
         return None
-    if not reads(changed):
-        return None
+    if not reads(changed) or any(map(_is_picked, walk(node.left))):
+        return None  # a nest of them would be computed again and again
     try:
         keys = Touch(of, wide=True).keys(node.left, _named(mine for _, mine in ties))
     except Untouchable:
@@ -83,6 +84,10 @@ def _met(
     few = Distinct(Project(right, _named(theirs for theirs, _ in ties)))
     left = restrict(changed, few, _pairs(mine for _, mine in ties))
     return weighted(replace(node, left=left, right=right), node.columns)
+
+
+def _is_picked(node: Node) -> bool:
+    return isinstance(node, SemiJoin) and not node.anti and _picks_groups(node.right)
 
 
 def _picks_groups(node: Node) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from grebe.compiler.delta.join import is_plain, links
-from grebe.compiler.delta.restrict import equal_columns
+from grebe.compiler.delta.restrict import equal_columns, mark_conjuncts
 from grebe.compiler.delta.rules import Rules
 from grebe.compiler.delta.weights import consolidated
 from grebe.compiler.facts import Noise, noise
@@ -120,8 +120,9 @@ class Touch:
     def _from_left(self, node: OuterJoin | SemiJoin | MarkJoin, outputs: Outputs) -> Node:
         if any(not item.columns <= frozenset(node.left.columns) for _, item in outputs):
             raise Untouchable
-        parts, on = (node.left, node.right), conjuncts_of(node.on)
-        changed_right = self._through(parts, 1, on, outputs)
+        # A NULL that comes or goes on the right turns marks of all left rows, not only of NULL ones.
+        on = mark_conjuncts(node.on) if isinstance(node, MarkJoin) else conjuncts_of(node.on)
+        changed_right = self._through((node.left, node.right), 1, on, outputs)
         both = (self.rows(node.left, outputs), changed_right)
         return UnionAll(both, tuple(name for name, _ in outputs))
 
