@@ -9,15 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Final
 
-from grebe.compiler.delta.weights import plus, summed
-from grebe.compiler.nodes import At, Filter, Named, Near, Node, Project, Scan, SemiJoin, walk
+from grebe.compiler.delta.weights import plus, sided, summed
+from grebe.compiler.nodes import At, Filter, Named, Near, Node, Scan, SemiJoin, walk
 from grebe.compiler.pin import rebuilt
-from grebe.compiler.scalar import column, number
-
-SIDE: Final = "__grebe_side"
-"""0: a row of the new version; 1: a changed one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +43,7 @@ class Both:
     def rows(self) -> Node:
         """The new rows and the changed ones, with weights, each with its side."""
         sides = (plus(self.new), _at(self.new, At.DELTA))
-        return summed(*(_sided(rows, side) for side, rows in enumerate(sides)))
+        return summed(*(sided(rows, side) for side, rows in enumerate(sides)))
 
     def named(self, at: At) -> Named:
         """The rows of a version, once they are computed."""
@@ -129,8 +124,3 @@ def _at(node: Node, at: At) -> Node:
     if isinstance(node, SemiJoin):
         return replace(node, left=_at(node.left, at))
     return rebuilt(node, lambda item: _at(item, at))
-
-
-def _sided(rows: Node, side: int) -> Node:
-    outputs = tuple((name, column(name)) for name in rows.columns)
-    return Project(rows, (*outputs, (SIDE, number(side))))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from grebe.compiler.both import SIDE, Both
+from grebe.compiler.both import Both
+from grebe.compiler.delta.weights import SIDE
 from grebe.compiler.nodes import (
     Aggregate,
     Consolidate,

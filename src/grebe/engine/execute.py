@@ -214,13 +214,13 @@ class Execution:
         """How many rows a step or a delta has, where they are on the driver."""
         match leaf:
             case Named(step=name):
-                return (
-                    0 if name in self.empty else len(self.kept[name]) if name in self.kept else None
-                )
+                rows = self.kept.get(name)
             case Scan(table=table):
                 delta = self.sides[table].delta
-                return None if delta is None or delta.arrow is None else len(delta.arrow)
-        return None
+                rows = delta.arrow if delta else None
+            case _:
+                rows = None
+        return None if rows is None else rows.num_rows
 
     def _show(self, key: str, frame: DataFrame) -> None:
         name = f"__grebe_{self.run_id}_{len(self.views)}"

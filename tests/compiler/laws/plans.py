@@ -13,7 +13,8 @@ from compiler.laws.batching import batch
 from compiler.laws.check import Difference, bag_difference
 from compiler.laws.databases import CASE, CASES
 from compiler.laws.engine import STORAGE, Database, original
-from grebe.compiler.both import SIDE, Both, read_once, read_twice
+from grebe.compiler.both import Both, read_once, read_twice
+from grebe.compiler.delta.weights import SIDE
 from grebe.compiler.lower import Lowered, Relation, lower
 from grebe.compiler.narrow import narrowed
 from grebe.compiler.nodes import WEIGHT, At, Node, Scan, walk

@@ -18,7 +18,7 @@ from grebe.compiler.delta.calls import Linear, linear_calls
 from grebe.compiler.delta.partition import recomputed
 from grebe.compiler.delta.restrict import restrict_columns
 from grebe.compiler.delta.rules import Rules
-from grebe.compiler.delta.weights import consolidated, keys_of, reads, summed, weighted
+from grebe.compiler.delta.weights import SIDE, consolidated, keys_of, reads, sided, summed, weighted
 from grebe.compiler.nodes import (
     WEIGHT,
     Aggregate,
@@ -33,7 +33,6 @@ from grebe.compiler.nodes import (
 from grebe.compiler.raising import can_raise
 from grebe.compiler.scalar import Scalar, build, column, number, passed
 
-SIDE = "__grebe_side"
 COUNT = "__grebe_count"
 _ONE = "__grebe_one"
 
@@ -59,8 +58,8 @@ def _from_new_and_change(node: Aggregate, linear: tuple[Linear, ...], of: Rules)
     if node.keys:
         rows = restrict_columns(rows, keys_of(delta, node.keys), node.keys)
     names = (*node.input.columns, WEIGHT, SIDE)
-    here = _sided(weighted(rows, node.input.columns, number(1)), 0)
-    moved = _sided(Repeat(delta), 1)
+    here = sided(weighted(rows, node.input.columns, number(1)), 0)
+    moved = sided(Repeat(delta), 1)
     both = UnionAll((here, moved), names)
     states = [state for call in linear for state in _states(call)]
     counts = [(f"{COUNT}_{when}", _signed_count(TRUE_EVERYWHERE, when)) for when in ("new", "old")]
@@ -79,11 +78,6 @@ def _where_moved(totals: Node, delta: Node) -> Node:
 
 
 TRUE_EVERYWHERE = build("1 = 1")
-
-
-def _sided(node: Node, side: int) -> Node:
-    outputs = [(name, column(name)) for name in node.columns]
-    return Project(node, (*outputs, (SIDE, number(side))))
 
 
 def _states(call: Linear) -> list[tuple[str, Scalar]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from grebe.compiler.nodes import (
     WEIGHT,
@@ -19,6 +20,8 @@ from grebe.compiler.nodes import (
     walk,
 )
 from grebe.compiler.scalar import Scalar, column, number
+
+SIDE: Final = "__grebe_side"
 
 
 def weighted(node: Node, columns: Sequence[str], weight: Scalar | None = None) -> Node:
@@ -42,6 +45,12 @@ def minus(node: Node) -> Node:
 def summed(*deltas: Node) -> Node:
     """The sum of deltas over the same columns."""
     return deltas[0] if len(deltas) == 1 else UnionAll(deltas, deltas[0].columns)
+
+
+def sided(node: Node, side: int) -> Node:
+    """The rows with the side that they are of: 0 the new version, 1 the change."""
+    outputs = ((name, column(name)) for name in node.columns)
+    return Project(node, (*outputs, (SIDE, number(side))))
 
 
 def without_weight(node: Node) -> tuple[str, ...]:
