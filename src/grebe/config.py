@@ -264,6 +264,8 @@ _RELATION: Mapping[str, _Key] = {
     "key": _Key(),
     "many": _Key(bool),
 }
+_LAKE_FILE = re.compile(r"(ducklake:|(?:ducklake:)?sqlite:)?([^:]+)")
+"""A file behind DuckLake's prefixes, or a bare path."""
 _CATALOG_NAME = re.compile(r"[A-Za-z_][\w-]*", re.ASCII)
 _ANY = _Key()
 _OWN_VARIABLES = ("GREBE_CACHE", "GREBE_FAILPOINTS")
@@ -550,9 +552,8 @@ def _absolute_uri(base: Path, uri: str) -> str:
         place = file if file.startswith((":", "file:")) else _absolute(base, file)
         # WAL lets a reader of the catalog go on beside the writer.
         return f"{scheme}{place}?{parameters if mark else 'journal_mode=WAL'}"
-    if ":" not in uri:
-        return _absolute(base, uri)
-    return uri
+    lake = _LAKE_FILE.fullmatch(uri)
+    return f"{lake[1] or ''}{_absolute(base, lake[2])}" if lake else uri
 
 
 def _embedded(folder: Path) -> Catalog:

@@ -246,3 +246,22 @@ def test_malformed_names_are_refused(text: str) -> None:
 def test_cache_folder_can_be_chosen(tmp_path: Path) -> None:
     assert cache_folder({"GREBE_CACHE": str(tmp_path)}) == tmp_path
     assert cache_folder({}).name == "grebe"
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("lake/meta.ducklake", "{0}/lake/meta.ducklake"),
+        ("ducklake:lake/meta.ducklake", "ducklake:{0}/lake/meta.ducklake"),
+        ("ducklake:sqlite:meta.sqlite", "ducklake:sqlite:{0}/meta.sqlite"),
+        ("sqlite:../meta.sqlite", "sqlite:{0.parent}/meta.sqlite"),
+        ("ducklake:sqlite:/srv/meta.sqlite", "ducklake:sqlite:/srv/meta.sqlite"),
+        ("ducklake:postgres:dbname=lake host=db", "ducklake:postgres:dbname=lake host=db"),
+        ("postgresql://db/lake", "postgresql://db/lake"),
+    ],
+)
+def test_a_file_of_ducklake_is_one_of_the_folder_not_of_where_one_stands(
+    tmp_path: Path, said: str, meant: str
+) -> None:
+    (tmp_path / "grebe.toml").write_text(f'[catalogs.c]\nformat = "ducklake"\nuri = "{said}"\n')
+    assert load(tmp_path).catalog("c").uri == meant.format(tmp_path)
