@@ -103,7 +103,7 @@ def test_F003_input_is_refused_with_its_place(sql: str) -> None:
 def test_F003_a_qualified_name_is_not_prefixed_again() -> None:
     view = compile_ivm("SELECT g FROM other.raw.t", mv_catalog="dl")
     assert view.sources == ("other.raw.t",)
-    assert '"other"."raw"."t" AT' in view.create_mv
+    assert '"other"."raw"."t" AS __grebe_source AT' in view.create_mv
 
 
 def test_F004_unknown_dialect() -> None:

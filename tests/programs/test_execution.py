@@ -198,8 +198,8 @@ def test_F021_weights_are_those_of_the_types_of_change(filled: Lake) -> None:
         " WHEN 'delete' THEN -1 WHEN 'update_preimage' THEN -1 ELSE error('unknown type') END"
     )
     typed = filled.rows(f"SELECT g, x, {weight} {types}")
-    rest = kept_until(filled, view, "grebe_feed_1")
-    found = filled.rows('SELECT g, x, __grebe_weight FROM "temp"."main"."grebe_feed_1"')
+    rest = kept_until(filled, view, "__grebe_feed_1")
+    found = filled.rows('SELECT g, x, __grebe_weight FROM "temp"."main"."__grebe_feed_1"')
     assert sorted(found, key=str) == sorted(typed, key=str)
     filled.run(*rest)
     check(filled, view, ROWS)
@@ -209,8 +209,8 @@ def test_F021_a_window_sums_up_to_the_difference_of_its_versions(filled: Lake) -
     view = made(filled, ROWS)
     start = filled.head()
     changed_in_every_way(filled)
-    kept_until(filled, view, "grebe_delta_1")
-    delta = 'SELECT g, x, __grebe_weight AS n FROM "temp"."main"."grebe_delta_1"'
+    kept_until(filled, view, "__grebe_delta_1")
+    delta = 'SELECT g, x, __grebe_weight AS n FROM "temp"."main"."__grebe_delta_1"'
     versions = " UNION ALL ".join(
         f"SELECT g, x, {sign} AS n FROM dl.t AT (VERSION => {version})"
         for sign, version in ((1, filled.head()), (-1, start))
@@ -225,8 +225,8 @@ def test_F021_a_change_that_the_feed_does_not_tell_is_not_ignored(filled: Lake, 
     """As with a type of change that nobody knows: the versions then say what changed."""
     view = made(filled, ROWS)
     changed_in_every_way(filled)
-    rest = kept_until(filled, view, "grebe_feed_1")
-    filled.run(f'DELETE FROM "temp"."main"."grebe_feed_1" WHERE {gone}', *rest)
+    rest = kept_until(filled, view, "__grebe_feed_1")
+    filled.run(f'DELETE FROM "temp"."main"."__grebe_feed_1" WHERE {gone}', *rest)
     check(filled, view, ROWS)
 
 
@@ -318,7 +318,7 @@ def test_F034_one_changed_table_scans_nothing_of_the_other_term(filled: Lake) ->
     filled.run("INSERT INTO dl.t VALUES (1, 99)")
     plans = []
     for statement in view.maintain:
-        if statement.startswith('CREATE OR REPLACE TEMP TABLE "temp"."main"."grebe_step_delta"'):
+        if statement.startswith('CREATE OR REPLACE TEMP TABLE "temp"."main"."__grebe_step_delta"'):
             query = statement.split(" AS\n", 1)[1]
             plans.append(str(filled.rows(f"EXPLAIN {query}")[0][1]))
         filled.run(statement)
@@ -331,8 +331,8 @@ def test_F037_five_tables_have_five_terms() -> None:
     tables = [f"t{number}" for number in range(5)]
     on = " ".join(f"JOIN {name} ON {name}.k = t0.k" for name in tables[1:])
     view = compile_ivm(f"SELECT t0.v FROM t0 {on}")
-    step = next(text for text in view.maintain if "grebe_step_delta" in text)
-    assert [step.count(f'grebe_delta_{number}"') for number in range(1, 6)] == [1] * 5
+    step = next(text for text in view.maintain if "__grebe_step_delta" in text)
+    assert [step.count(f'__grebe_delta_{number}"') for number in range(1, 6)] == [1] * 5
 
 
 def test_F044_recursion_is_refreshed_in_full(filled: Lake) -> None:
@@ -445,7 +445,7 @@ def test_F054_rewritten_files_open_no_window(filled: Lake) -> None:
     head = filled.head()
     for statement in view.maintain[:6]:
         filled.run(statement)
-    window = "getvariable('grebe_window')"
+    window = "getvariable('__grebe_window')"
     assert filled.rows(f"SELECT {window}.old = {window}.new, {window}.advance") == [(True, False)]
     filled.run("ROLLBACK")
     maintain(filled.con, view)

@@ -33,7 +33,10 @@ from grebe.errors import InternalError
 
 _ROW = "__grebe_row"
 _COPY = "__grebe_copy"
-_APPLIES = variable("grebe_applies")
+_ID, _VALUE = ident(ROW_ID), ident("__grebe_value")
+_ROWS, _STORED = "__grebe_rows", "__grebe_stored"
+_WANTED, _PRESENT = "__grebe_wanted", "__grebe_present"
+_APPLIES = variable("__grebe_applies")
 _HELD = temporary(f"step_{HELD}")
 
 
@@ -67,26 +70,26 @@ class Writer:
     def _leaf(self, leaf: Leaf, pins: str) -> str:
         match leaf:
             case Stored() if ROW_ID in leaf.columns:
-                return f"({self.storage.select_raw(ROW_ID)}) AS stored"
+                return f"({self.storage.select_raw(ROW_ID)}) AS __grebe_stored"
             case Stored():
-                return f"({self.storage.select()}) AS stored"
+                return f"({self.storage.select()}) AS __grebe_stored"
             case Named() if leaf.step == HELD:
-                return f"({self.storage.select_kept(_HELD)}) AS stored"
+                return f"({self.storage.select_kept(_HELD)}) AS __grebe_stored"
             case Named():
                 return temporary(f"step_{leaf.step}")
             case Scan():
                 return self._scan(leaf, pins)
             case Verbatim():
                 text = pinned_text(leaf.sql, "duckdb", lambda parts: self._written(parts, pins))
-                return f"(\n{text}\n) AS definition({listed(leaf.names)})"
+                return f"(\n{text}\n) AS __grebe_definition({listed(leaf.names)})"
         raise InternalError.broken(f"no table for {type(leaf).__name__}")
 
     def _scan(self, leaf: Scan, pins: str) -> str:
         source = next(item for item in self.sources if item.key == leaf.table)
         if leaf.at is At.DELTA:
-            moved = source.value("grebe_moved")
+            moved = source.value("__grebe_moved")
             delta = temporary(f"delta_{source.number}")
-            return f"(SELECT * FROM {delta} WHERE {moved}) AS delta"
+            return f"(SELECT * FROM {delta} WHERE {moved}) AS __grebe_delta"
         if leaf.at is At.OLD:
             return source.old()
         return source.at(pins)
@@ -101,7 +104,7 @@ class Writer:
         build = self.sql(self.plan.build, pins)
         return (
             f"CREATE TABLE {self.storage.table} AS\n"
-            f"SELECT {self.storage.values()} FROM (\n{build}\n) AS build"
+            f"SELECT {self.storage.values()} FROM (\n{build}\n) AS __grebe_build"
         )
 
     def rehash(self) -> str:
@@ -117,10 +120,10 @@ class Writer:
         hashed = listed(column.name for column in made.ast.expressions)
         check = ident(dict(self.storage.kept)[CHECKSUM])
         return (
-            f"UPDATE {self.storage.table} AS mine SET {check} = fresh.value FROM (\n"
-            f"SELECT HASH({hashed}) AS value, id FROM (\n"
-            f"SELECT {items}, rowid AS id FROM {self.storage.table}) AS stored\n"
-            ") AS fresh WHERE mine.rowid = fresh.id"
+            f"UPDATE {self.storage.table} AS __grebe_mine SET {check} = __grebe_fresh.{_VALUE}"
+            f" FROM (\nSELECT HASH({hashed}) AS {_VALUE}, {_ID} FROM (\n"
+            f"SELECT {items}, rowid AS {_ID} FROM {self.storage.table}) AS __grebe_stored\n"
+            f") AS __grebe_fresh WHERE __grebe_mine.rowid = __grebe_fresh.{_ID}"
         )
 
     def query(self) -> str:
@@ -128,7 +131,7 @@ class Writer:
         items = ", ".join(
             f"{ident(internal)} AS {ident(public)}" for internal, public in self.plan.outputs
         )
-        return f"SELECT {items} FROM (\n{self.sql(self.plan.public)}\n) AS visible"
+        return f"SELECT {items} FROM (\n{self.sql(self.plan.public)}\n) AS __grebe_visible"
 
     def statements(self) -> list[str]:
         """From the deltas to the written rows."""
@@ -138,7 +141,7 @@ class Writer:
     def _step(self, step: Step) -> str:
         if isinstance(step, Check):
             message = f'[integrity] materialized view "{self.view}": {step.message}'
-            wrong = f"SELECT 1 FROM (\n{self.sql(step.node)}\n) AS found WHERE {_APPLIES}"
+            wrong = f"SELECT 1 FROM (\n{self.sql(step.node)}\n) AS __grebe_found WHERE {_APPLIES}"
             return require_none(wrong, message)
         if isinstance(step, Compute):
             return keep(f"step_{step.name}", self.sql(step.node))
@@ -179,7 +182,7 @@ class Writer:
         # A column of the rows may have the name of what DuckDB calls its own numbers of rows.
         named = any(name.lower() == "rowid" for name in self._names)
         number = "ROW_NUMBER() OVER ()" if named else "rowid"
-        return f"(SELECT *, {number} AS {ident(_ROW)} FROM {temporary(name)}{where}) AS rows"
+        return f"(SELECT *, {number} AS {ident(_ROW)} FROM {temporary(name)}{where}) AS {_ROWS}"
 
     def _merged(self, step: Append | Merge) -> str:
         columns = listed(self._names)
@@ -187,36 +190,36 @@ class Writer:
             action = f"'insert' AS {ident(ACTION)}, 0 AS {ident(COPIES)}"
         else:
             action = listed((ACTION, COPIES))
-        rows = f"(\n{self.sql(step.node)}\n) AS merged"
+        rows = f"(\n{self.sql(step.node)}\n) AS __grebe_merged"
         return f"SELECT {columns}, {action} FROM {rows} WHERE {_APPLIES}"
 
     def _compared(self) -> list[str]:
         """Both sides of a recomputation, copies of equal rows numbered."""
         columns = listed(self._names)
-        full = f"{variable('grebe_window')}.full"
+        full = f"{variable('__grebe_window')}.full"
         copy = f"ROW_NUMBER() OVER (PARTITION BY {columns}) AS {ident(_COPY)}"
         stored = ", ".join(self.storage.item(*pair) for pair in self.storage.kept)
         return [
             keep(
                 "wanted",
-                f"SELECT {columns}, {copy} FROM (\n{self.sql(self.plan.build)}\n) AS build"
+                f"SELECT {columns}, {copy} FROM (\n{self.sql(self.plan.build)}\n) AS __grebe_build"
                 f" WHERE {full}",
             ),
             keep(
                 "present",
                 f"SELECT {columns}, {copy}, {ident(_ROW)} FROM (\n"
                 f"SELECT {stored}, rowid AS {ident(_ROW)} FROM {self.storage.table}"
-                f" WHERE {full}) AS stored",
+                f" WHERE {full}) AS __grebe_stored",
             ),
         ]
 
     def _missing(self) -> str:
-        on = same("wanted", "present", (*self._names, _COPY))
-        columns = ", ".join(ident("wanted", name) for name in self._names)
+        on = same(_WANTED, _PRESENT, (*self._names, _COPY))
+        columns = ", ".join(ident(_WANTED, name) for name in self._names)
         return (
             f"SELECT {columns}, 'insert' AS {ident(ACTION)}, 0 AS {ident(COPIES)}"
-            f" FROM {temporary('wanted')} AS wanted"
-            f" ANTI JOIN {temporary('present')} AS present ON {on}"
+            f" FROM {temporary('wanted')} AS {_WANTED}"
+            f" ANTI JOIN {temporary('present')} AS {_PRESENT} ON {on}"
         )
 
     def _doomed(self) -> list[str]:
@@ -228,31 +231,34 @@ class Writer:
         if on is not None:
             parts.append(self._matched(on))
         if self.falls_back or not self.plan.steps:
-            surplus = same("present", "wanted", (*self._names, _COPY))
+            surplus = same(_PRESENT, _WANTED, (*self._names, _COPY))
             parts.append(
-                f"SELECT present.{ident(_ROW)} AS id FROM {temporary('present')} AS present"
-                f" ANTI JOIN {temporary('wanted')} AS wanted ON {surplus}"
+                f"SELECT {ident(_PRESENT, _ROW)} AS {_ID} FROM {temporary('present')} AS {_PRESENT}"
+                f" ANTI JOIN {temporary('wanted')} AS {_WANTED} ON {surplus}"
             )
         return [keep("doomed", "\nUNION ALL\n".join(parts))] if parts else []
 
     def _matched(self, on: tuple[str, ...]) -> str:
         """The stored rows of every change, which must be as many as it says."""
         if self.holds:
-            inner = self.storage.select_kept(_HELD, on, f"{ident(ROW_ID)} AS id")
+            inner = self.storage.select_kept(_HELD, on, _ID)
         else:
             stored = ", ".join(self.storage.item(*p) for p in self.storage.kept if p[0] in on)
-            inner = f"SELECT {stored + ', ' if stored else ''}rowid AS id FROM {self.storage.table}"
+            inner = (
+                f"SELECT {stored + ', ' if stored else ''}rowid AS {_ID} FROM {self.storage.table}"
+            )
         message = f'[integrity] materialized view "{self.view}": a row to be replaced is not stored'
+        known, copies = ident(_STORED, ROW_ID), ident(_ROWS, COPIES)
         found = (
-            f"SELECT list(stored.id) FILTER (stored.id IS NOT NULL) AS ids,"
-            f" rows.{ident(COPIES)} AS copies FROM {self._to_write}\n"
-            f"LEFT JOIN ({inner}) AS stored ON {same('stored', 'rows', on)}\n"
-            f"WHERE rows.{ident(ACTION)} <> 'insert'"
-            f" GROUP BY rows.{ident(_ROW)}, rows.{ident(COPIES)}"
+            f"SELECT list({known}) FILTER ({known} IS NOT NULL) AS __grebe_ids,"
+            f" {copies} AS __grebe_copies FROM {self._to_write}\n"
+            f"LEFT JOIN ({inner}) AS {_STORED} ON {same(_STORED, _ROWS, on)}\n"
+            f"WHERE {ident(_ROWS, ACTION)} <> 'insert'"
+            f" GROUP BY {ident(_ROWS, _ROW)}, {copies}"
         )
         return (
-            f"SELECT UNNEST(CASE WHEN COALESCE(len(ids), 0) = copies THEN ids"
-            f" ELSE error({literal(message)}) END) AS id FROM (\n{found}\n) AS found"
+            "SELECT UNNEST(CASE WHEN COALESCE(len(__grebe_ids), 0) = __grebe_copies THEN __grebe_ids"
+            f" ELSE error({literal(message)}) END) AS {_ID} FROM (\n{found}\n) AS __grebe_found"
         )
 
     def _write(self) -> list[str]:
@@ -261,7 +267,7 @@ class Writer:
         deletes = any(isinstance(step, Merge) for step in self.plan.steps)
         made = []
         if deletes or self.falls_back or not self.plan.steps:
-            made.append(f"DELETE FROM {table} WHERE rowid IN (SELECT id FROM {doomed})")
+            made.append(f"DELETE FROM {table} WHERE rowid IN (SELECT {_ID} FROM {doomed})")
         made.append(
             f"INSERT INTO {table} ({listed(self.storage.columns)})\n"
             f"SELECT {self.storage.values()} FROM {rows} WHERE {ident(ACTION)} <> 'delete'"
@@ -269,8 +275,8 @@ class Writer:
         written = f"EXISTS (SELECT 1 FROM {rows})"
         if deletes or self.falls_back or not self.plan.steps:
             written += f" OR EXISTS (SELECT 1 FROM {doomed})"
-        advance = f"SELECT {variable('grebe_window')}.advance OR {written}"
-        return [*made, assign("grebe_advance", advance)]
+        advance = f"SELECT {variable('__grebe_window')}.advance OR {written}"
+        return [*made, assign("__grebe_advance", advance)]
 
 
 def kept_relations(statements: list[str]) -> list[str]:

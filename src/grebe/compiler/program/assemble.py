@@ -84,7 +84,7 @@ class Program:
 
     def _cursors(self, writer: Writer) -> Cursors:
         """The cursors with the digest of what the table holds; the case of names does not count."""
-        made = (writer.create("grebe_pins"), writer.query(), *(s.key for s in self.sources))
+        made = (writer.create("__grebe_pins"), writer.query(), *(s.key for s in self.sources))
         parts = [self.lowered.sql, str(self.plan.strategy), *(text.lower() for text in made)]
         definition = blake2b("\x1f".join(parts).encode(), digest_size=16).hexdigest()
         return Cursors(
@@ -102,21 +102,21 @@ class Program:
         points.append(f"  'own': ({_newest(cursors.catalog)})")
         found = tables(source.catalog for source in self.sources)
         captured = assign(
-            "grebe_read",
+            "__grebe_read",
             "SELECT {\n"
             + ",\n".join(points)
-            + f"\n}} FROM (SELECT {struct_of(self.sources, described)} AS point"
-            f" FROM (\n{found}\n) AS found)",
+            + f"\n}} FROM (SELECT {struct_of(self.sources, described)} AS __grebe_point"
+            f" FROM (\n{found}\n) AS __grebe_found)",
         )
-        pins = struct(self.sources, lambda s: f"{s.value('grebe_read')}.snapshot")
+        pins = struct(self.sources, lambda s: f"{s.value('__grebe_read')}.snapshot")
         return ";\n".join(
             [
                 captured,
                 cursors.check_settings(),
                 *check_types(self.sources),
-                assign("grebe_pins", pins),
-                writer.create("grebe_pins"),
-                cursors.remember("grebe_read", "grebe_pins"),
+                assign("__grebe_pins", pins),
+                writer.create("__grebe_pins"),
+                cursors.remember("__grebe_read", "__grebe_pins"),
             ]
         )
 
@@ -152,7 +152,7 @@ def _newest(catalog: str) -> str:
 
 def _point(source: Source) -> str:
     """What identifies the state of a source that is read now."""
-    point = f"point.{source.field}"
+    point = f"__grebe_point.{source.field}"
     return (
         f"{{'snapshot': ({_newest(source.catalog)}), 'identity': {point}.identity,"
         f" 'ids': {point}.ids, 'columns': {point}.columns}}"

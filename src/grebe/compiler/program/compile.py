@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from grebe.compiler.lower import Lowered, Relation, lower
 from grebe.compiler.lower.scope import RESERVED, dotted
-from grebe.compiler.parse import DIALECTS, parse
+from grebe.compiler.parse import DIALECTS, parse, place_of
 from grebe.compiler.plan import RefreshPlan
 from grebe.compiler.program.assemble import Program, used_columns
 from grebe.compiler.program.columns import WINDOW_MESSAGE, Reader
@@ -93,6 +93,14 @@ def _check_dialect(dialect: str, view_sql: str) -> None:
         raise UnsupportedSQLError("reserved_name", message, hint="use other names and texts")
 
 
+def _check_reserved(tree: exp.Expr, sql: str) -> None:
+    """No name of the definition, also none of a table or an alias, is one that a program makes."""
+    for item in tree.find_all(exp.Identifier):
+        if item.name.lower().startswith(RESERVED):
+            message = f'the name "{item.name}" begins with the reserved prefix'
+            raise UnsupportedSQLError("reserved_name", message, where=place_of(item, sql))
+
+
 def _policy(text: str) -> Policy:
     low = text.lower()
     if low in _SPELLINGS:
@@ -108,6 +116,7 @@ def _sources(
 ) -> list[Source]:
     """Every base table once, with its columns as far as they are known."""
     tree = parse(sql, dialect)
+    _check_reserved(tree, sql)
     reader = Reader(sql)
     written = {
         tuple(part.name for part in table.parts): _spelled(table, dialect)

@@ -69,7 +69,7 @@ class Cursors:
     def created(self) -> str:
         """The variable in which `create_mv` leaves what it read, for `initialize_cursors`."""
         digest = blake2b(f"{self.view}\x1f{self.definition}".encode(), digest_size=4).hexdigest()
-        return f"grebe_created_{digest}"
+        return f"__grebe_created_{digest}"
 
     def remember(self, read: str, pins: str) -> str:
         """The statement that hands on what `create_mv` has read."""
@@ -106,7 +106,7 @@ class Cursors:
         names = ", ".join(literal(name) for name, _ in COLUMNS)
         message = f"table {self.table} exists with other columns than those of cursors"
         check = assign(
-            "grebe_checked",
+            "__grebe_checked",
             f"SELECT CASE WHEN COUNT(*) <> {len(COLUMNS)} THEN error({literal(message)})"
             f" ELSE TRUE END\nFROM (DESCRIBE {self.table}) WHERE column_name IN ({names})",
         )
@@ -150,28 +150,30 @@ class Cursors:
             "engine": "engine",
         }
         rows = (
-            f"SELECT {number} AS source, definition, {_fields(names)} AS point,"
-            f" {_fields(own)} AS own\nFROM {self.table} WHERE {self.mine}"
+            f"SELECT {number} AS __grebe_source, definition AS __grebe_definition,"
+            f" {_fields(names)} AS __grebe_point, {_fields(own)} AS __grebe_own\nFROM {self.table} WHERE {self.mine}"
         )
-        fields = [f"{literal(s.field)}: found[{s.number}].point" for s in self.sources]
-        struct = ", ".join([*fields, "'own': found[1].own"])
+        fields = [
+            f"{literal(s.field)}: __grebe_found[{s.number}].__grebe_point" for s in self.sources
+        ]
+        struct = ", ".join([*fields, "'own': __grebe_found[1].__grebe_own"])
         cases = "\n  ".join(f"WHEN {test} THEN error({text})" for test, text in self._wrong())
         return assign(
-            "grebe_cursor",
+            "__grebe_cursor",
             f"SELECT CASE {cases}\n  ELSE {{{struct}}} END\n"
-            f"FROM (SELECT COALESCE(list(c ORDER BY source), []) AS found FROM (\n{rows}\n) AS c"
-            " WHERE source > 0)",
+            "FROM (SELECT COALESCE(list(__grebe_c ORDER BY __grebe_source), []) AS __grebe_found"
+            f" FROM (\n{rows}\n) AS __grebe_c WHERE __grebe_source > 0)",
         )
 
     def _wrong(self) -> list[tuple[str, str]]:
         """What may be wrong with the rows that were found, ordered by source."""
-        numbers = "list_transform(found, lambda c: c.source)"
+        numbers = _each("source")
         cases = []
         for source in self.sources:
             subject = f'materialized view "{self.view}" and source "{source.key}"'
             missing = f"no cursor row for {subject}: run create_mv and initialize_cursors first"
             double = f"more than one cursor row for {subject}"
-            count = f"len(list_filter(found, lambda c: c.source = {source.number}))"
+            count = f"len(list_filter({numbers}, lambda __grebe_n: __grebe_n = {source.number}))"
             here = [(f"{count} = 0", literal(missing)), (f"{count} > 1", literal(double))]
             cases.append(here)
         changed = (
@@ -185,15 +187,18 @@ class Cursors:
         wanted = f"[{', '.join(str(s.number) for s in self.sources)}]"
         # Which source it is, is only asked when something is wrong.
         missed = "\n".join(f"WHEN {test} THEN {text}" for here in cases for test, text in here)
-        one = "list_unique(list_transform(found, lambda c: {}))"
+        runs = (
+            "list_unique(list_transform(__grebe_found, lambda __grebe_c:"
+            " concat(__grebe_c.__grebe_own.snapshot, __grebe_c.__grebe_own.run)))"
+        )
         return [
             (f"{numbers} <> {wanted}", f"CASE {missed} END"),
             (
-                f"list_transform(found, lambda c: c.definition)"
+                f"{_each('definition')}"
                 f" <> [{', '.join([literal(self.definition)] * len(self.sources))}]",
                 literal(changed),
             ),
-            (f"{one.format('concat(c.own.snapshot, c.own.run)')} > 1", literal(torn)),
+            (f"{runs} > 1", literal(torn)),
         ]
 
     def initialize(self) -> list[str]:
@@ -211,10 +216,10 @@ class Cursors:
         found = tables([self.catalog])
         here = named(self.catalog, self.schema, self.mv)
         known = assign(
-            "grebe_made",
-            "SELECT {'identity': COALESCE(string_agg(uuid, ' ' ORDER BY uuid), ''),"
-            " 'ids': COALESCE(string_agg(id, ' ' ORDER BY uuid), '')}"
-            f"\nFROM (\n{found}\n) AS found WHERE {here}",
+            "__grebe_made",
+            "SELECT {'identity': COALESCE(string_agg(__grebe_uuid, ' ' ORDER BY __grebe_uuid), ''),"
+            " 'ids': COALESCE(string_agg(__grebe_id, ' ' ORDER BY __grebe_uuid), '')}"
+            f"\nFROM (\n{found}\n) AS __grebe_found WHERE {here}",
         )
         return [known, self._same_table(), stale, *made, f"SET VARIABLE {self.created} = NULL"]
 
@@ -230,7 +235,7 @@ class Cursors:
             " > CASE WHEN run = '' THEN 1 ELSE 0 END"
         )
         other = (
-            f"mv_identity <> '' AND mv_identity <> {variable('grebe_made')}.identity"
+            f"mv_identity <> '' AND mv_identity <> {variable('__grebe_made')}.identity"
             if self.schema.lower() == "main"
             else "FALSE"
         )
@@ -262,8 +267,8 @@ class Cursors:
                 for start, names in ((first, _PER_SOURCE), (last, _PER_VIEW))
                 for place, name in enumerate(names, start)
             },
-            "mv_identity": f"{variable('grebe_made')}.identity",
-            "mv_ids": f"{variable('grebe_made')}.ids",
+            "mv_identity": f"{variable('__grebe_made')}.identity",
+            "mv_ids": f"{variable('__grebe_made')}.ids",
             "run": "''",
             "definition": literal(self.definition),
         }
@@ -288,7 +293,7 @@ class Cursors:
         message = f'[conflict] the cursor of materialized view "{self.view}" was moved by another'
 
         def moved(source: Source) -> str:
-            seen, new = source.value("grebe_cursor"), source.pin("new")
+            seen, new = source.value("__grebe_cursor"), source.pin("new")
             return (
                 f"CASE WHEN last_snapshot = {seen}.snapshot THEN {new}"
                 f" ELSE error({literal(message)}) END"
@@ -296,26 +301,29 @@ class Cursors:
 
         values: dict[str, Callable[[Source], str]] = {
             "last_snapshot": moved,
-            "source_rows": lambda source: source.value("grebe_rows"),
+            "source_rows": lambda source: source.value("__grebe_rows"),
         }
         alike = dict(_OWN)
         if redefines:
-            values["source_identity"] = lambda source: f"{source.value('grebe_look')}.identity"
-            values["source_ids"] = lambda s: f"array_to_string({s.value('grebe_look')}.ids, ' ')"
+            values["source_identity"] = lambda source: f"{source.value('__grebe_look')}.identity"
+            values["source_ids"] = lambda s: f"array_to_string({s.value('__grebe_look')}.ids, ' ')"
             alike |= _HERE
         parts = [
             f"{ident(name)} = {self.by_source(value, ident(name))}"
             for name, value in values.items()
         ]
         sets = ",\n  ".join([*parts, *(f"{ident(n)} = {value}" for n, value in alike.items())])
-        return (
-            f"UPDATE {self.table} SET\n  {sets}\nWHERE {self.mine} AND {variable('grebe_advance')}"
-        )
+        return f"UPDATE {self.table} SET\n  {sets}\nWHERE {self.mine} AND {variable('__grebe_advance')}"
 
     def own(self) -> str:
         """The statement that tells the rows of a write that is the view's own but no maintain."""
         sets = ", ".join(f"{ident(n)} = {value}" for n, value in {**_OWN, **_HERE}.items())
         return f"UPDATE {self.table} SET {sets} WHERE {self.mine}"
+
+
+def _each(name: str) -> str:
+    """The values of one column of the cursor rows that were found."""
+    return f"list_transform(__grebe_found, lambda __grebe_c: __grebe_c.__grebe_{name})"
 
 
 def tables(catalogs: Iterable[str]) -> str:
@@ -324,9 +332,9 @@ def tables(catalogs: Iterable[str]) -> str:
     DuckLake tells no names of schemas here, only that the first one, `main`, is number 0.
     """
     return "\nUNION ALL\n".join(
-        f"SELECT {literal(catalog)} AS catalog, lower(table_name) AS name,"
-        " schema_id = 0 AS in_main,"
-        " CAST(table_id AS VARCHAR) AS id, CAST(table_uuid AS VARCHAR) AS uuid"
+        f"SELECT {literal(catalog)} AS __grebe_catalog, lower(table_name) AS __grebe_name,"
+        " schema_id = 0 AS __grebe_in_main, CAST(table_id AS VARCHAR) AS __grebe_id,"
+        " CAST(table_uuid AS VARCHAR) AS __grebe_uuid"
         f" FROM ducklake_table_info({literal(catalog)})"
         for catalog in dict.fromkeys(catalogs)
     )
@@ -334,8 +342,9 @@ def tables(catalogs: Iterable[str]) -> str:
 
 def named(catalog: str, schema: str, table: str) -> str:
     """The condition that finds a table by its name; outside `main` also those of other schemas."""
-    is_main = "in_main" if schema.lower() == "main" else "NOT in_main"
-    return f"name = {literal(table.lower())} AND catalog = {literal(catalog)} AND {is_main}"
+    is_main = "__grebe_in_main" if schema.lower() == "main" else "NOT __grebe_in_main"
+    found = f"__grebe_name = {literal(table.lower())} AND __grebe_catalog = {literal(catalog)}"
+    return f"{found} AND {is_main}"
 
 
 def described(source: Source) -> str:
@@ -344,8 +353,8 @@ def described(source: Source) -> str:
     mine = f"FILTER ({named(source.catalog, source.schema, source.table)})"
     return (
         f"CASE WHEN COUNT(*) {mine} = 0 THEN error({literal(missing)}) ELSE\n"
-        f"  {{'identity': string_agg(uuid, ' ' ORDER BY uuid) {mine},\n"
-        f"   'ids': list(id ORDER BY uuid) {mine},\n"
+        f"  {{'identity': string_agg(__grebe_uuid, ' ' ORDER BY __grebe_uuid) {mine},\n"
+        f"   'ids': list(__grebe_id ORDER BY __grebe_uuid) {mine},\n"
         f"   'columns': ({_used(source)})}} END"
     )
 
@@ -376,14 +385,14 @@ def _check_types(source: Source) -> str:
     message = literal(f'[schema-mismatch] source "{source.key}" has other types than `schemas`: ')
     found = "string_agg(lower(column_name) || ' ' || column_type, ', ' ORDER BY column_name)"
     wrong = (
-        f"SELECT {found} AS columns FROM (DESCRIBE {source.sql}) AS have"
-        f" JOIN (VALUES {given}) AS given(name, kind) ON lower(have.column_name) = given.name"
-        " WHERE have.column_type <> given.kind"
+        f"SELECT {found} AS __grebe_columns FROM (DESCRIBE {source.sql}) AS __grebe_have"
+        f" JOIN (VALUES {given}) AS __grebe_given(__grebe_name, __grebe_kind)"
+        " ON lower(column_name) = __grebe_name WHERE column_type <> __grebe_kind"
     )
     return assign(
-        "grebe_checked",
-        f"SELECT CASE WHEN columns IS NULL THEN TRUE ELSE error({message} || columns) END"
-        f" FROM (\n{wrong}\n) AS wrong",
+        "__grebe_checked",
+        "SELECT CASE WHEN __grebe_columns IS NULL THEN TRUE"
+        f" ELSE error({message} || __grebe_columns) END FROM (\n{wrong}\n) AS __grebe_wrong",
     )
 
 
@@ -420,9 +429,9 @@ def _settings_now() -> str:
 SETTINGS_NOW = _settings_now()
 _HERE = {"settings": SETTINGS_NOW, "engine": "version()"}
 _OWN = {
-    "mv_identity": f"{variable('grebe_look')}.own.identity",
-    "mv_ids": f"array_to_string({variable('grebe_look')}.own.ids, ' ')",
-    "mv_snapshot": f"{variable('grebe_seen')}.own.newest",
-    "run": f"{variable('grebe_window')}.run",
+    "mv_identity": f"{variable('__grebe_look')}.own.identity",
+    "mv_ids": f"array_to_string({variable('__grebe_look')}.own.ids, ' ')",
+    "mv_snapshot": f"{variable('__grebe_seen')}.own.newest",
+    "run": f"{variable('__grebe_window')}.run",
 }
 """What the rows say of the view's own table after a write."""

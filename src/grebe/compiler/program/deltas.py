@@ -12,7 +12,7 @@ from grebe.compiler.program.text import assign, ident, keep, literal, temporary,
 from grebe.compiler.program.window import touched, without_statistics
 
 _WEIGHT = ident(WEIGHT)
-_FULL = f"{variable('grebe_window')}.full"
+_FULL = f"{variable('__grebe_window')}.full"
 
 
 def deltas(sources: Sequence[Source], *, read: bool) -> list[str]:
@@ -22,18 +22,18 @@ def deltas(sources: Sequence[Source], *, read: bool) -> list[str]:
     known not to tell everything, is replaced by the difference of the two versions, whose query is
     only looked at then. Without rules nothing is read, only counted.
     """
-    counts = assign("grebe_rows", struct(sources, _rows))
+    counts = assign("__grebe_rows", struct(sources, _rows))
     if not read:
         return [counts]
     net = struct(sources, lambda s: f"EXISTS (SELECT 1 FROM {temporary(f'delta_{s.number}')})")
-    some = " OR ".join(source.value("grebe_moved") for source in sources)
+    some = " OR ".join(source.value("__grebe_moved") for source in sources)
     return [
         *(keep(f"feed_{source.number}", _feed(source)) for source in sources),
         counts,
-        assign("grebe_delta", struct(sources, _chosen)),
-        *(keep(f"delta_{s.number}", f"FROM query({s.value('grebe_delta')})") for s in sources),
-        assign("grebe_moved", net),
-        assign("grebe_applies", f"SELECT {some}"),
+        assign("__grebe_delta", struct(sources, _chosen)),
+        *(keep(f"delta_{s.number}", f"FROM query({s.value('__grebe_delta')})") for s in sources),
+        assign("__grebe_moved", net),
+        assign("__grebe_applies", f"SELECT {some}"),
     ]
 
 
@@ -41,7 +41,7 @@ def _rows(source: Source) -> str:
     """How many rows the source has now; the cursor knows it when nothing touched the source."""
     moved = f"{touched(source)} OR {_FULL}"
     count = f"(SELECT COUNT(*) FROM {source.at('new')} WHERE {moved})"
-    return f"CASE WHEN {moved} THEN {count} ELSE {source.value('grebe_cursor')}.rows END"
+    return f"CASE WHEN {moved} THEN {count} ELSE {source.value('__grebe_cursor')}.rows END"
 
 
 def _open(source: Source) -> str:
@@ -55,7 +55,7 @@ def _trusted(source: Source) -> str:
     was dropped and added again, and two that changed names, are not in it; nor is what happened in
     a snapshot that is gone.
     """
-    seen = source.value("grebe_seen")
+    seen = source.value("__grebe_seen")
     return f"{_open(source)} AND {seen}.whole AND NOT {seen}.reshaped AND NOT {seen}.rewritten"
 
 
@@ -82,7 +82,7 @@ def _chosen(source: Source) -> str:
     """The query for the change: the feed, if its weights add up to the difference of the counts."""
     feed = temporary(f"feed_{source.number}")
     net = f"(SELECT COALESCE(SUM({_WEIGHT}), 0) FROM {feed})"
-    grown = f"{source.value('grebe_rows')} - {source.value('grebe_cursor')}.rows"
+    grown = f"{source.value('__grebe_rows')} - {source.value('__grebe_cursor')}.rows"
     told = f"NOT {_open(source)} OR ({_trusted(source)} AND {net} = {grown})"
     names = _names(source)
     values = without_statistics(source)
@@ -100,7 +100,7 @@ def _consolidated(source: Source, changes: str) -> str:
     grouped = ", ".join([names, *(key for key in map(_canonical, source.columns) if key)])
     return (
         f"SELECT {names}, CAST(SUM({_WEIGHT}) AS BIGINT) AS {_WEIGHT} FROM (\n"
-        f"{changes}\n) AS changes\nGROUP BY {grouped}\nHAVING SUM({_WEIGHT}) <> 0"
+        f"{changes}\n) AS __grebe_changes\nGROUP BY {grouped}\nHAVING SUM({_WEIGHT}) <> 0"
     )
 
 

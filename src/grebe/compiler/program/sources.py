@@ -11,6 +11,9 @@ from grebe.compiler.program.text import ident, literal, variable
 Schemas = Mapping[str, Mapping[str, str]]
 """Column types by table, as the caller writes the tables' names."""
 
+_ALIAS = "__grebe_source"
+"""What a table is called where it is read: a struct column of its own name would hide behind it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -45,22 +48,22 @@ class Source:
 
     def pin(self, when: str) -> str:
         """The version of the source at one end of the window: old or new."""
-        return f"{variable('grebe_window')}.{when}.{self.field}"
+        return f"{variable('__grebe_window')}.{when}.{self.field}"
 
     def at(self, when: str) -> str:
         """The table at one end of the window; before there is one, at what `create_mv` reads."""
-        version = self.value(when) if when == "grebe_pins" else self.pin(when)
-        return f"{self.sql} AT (VERSION => {version})"
+        version = self.value(when) if when == "__grebe_pins" else self.pin(when)
+        return f"{self.sql} AS {_ALIAS} AT (VERSION => {version})"
 
     def old(self) -> str:
         """The table as the view has seen it; the window knows how it must be read."""
-        return f"query({self.pin('read')})"
+        return f"query({self.pin('read')}) AS {_ALIAS}"
 
     def changes(self, function: str) -> str:
         """The call of a change-feed function for the window; its bounds exist, also if empty."""
         names = ", ".join(literal(part) for part in (self.catalog, self.schema, self.table))
         start = f"LEAST({self.pin('old')} + 1, {self.pin('new')})"
-        return f"{function}({names}, {start}, {self.pin('new')})"
+        return f"{function}({names}, {start}, {self.pin('new')}) AS {_ALIAS}"
 
 
 def struct_of(sources: Sequence[Source], value: Callable[[Source], str]) -> str:

@@ -25,6 +25,7 @@ from grebe.compiler.program.view import MaterializedView, place_of
 from grebe.compiler.types import Types
 from grebe.errors import InternalError, UnsupportedSQLError
 
+_R, _S, _T = "__grebe_rows", "__grebe_stored", "__grebe_table"
 _DATA, _CURSOR, _INSERT = 0, 1, 2
 """What a row of the table is; rows to insert carry a third value, which matches nothing."""
 
@@ -133,7 +134,7 @@ class _Steps:
             case Stored():
                 items = ", ".join(f"{ident(n)} AS {ident(i)}" for i, n in self.names.items())
                 rows = f"{ident(self.program.kind)} = {_DATA}"
-                return f"(SELECT {items} FROM {self.program.table} WHERE {rows}) AS stored"
+                return f"(SELECT {items} FROM {self.program.table} WHERE {rows}) AS __grebe_stored"
             case Named():
                 return self._kept(f"step_{leaf.step}")
             case Scan() if leaf.at is At.DELTA:
@@ -143,7 +144,7 @@ class _Steps:
                 return _at(source, "after" if leaf.at is At.OLD else "upto")
             case Verbatim():
                 text = pinned_text(leaf.sql, "spark", self._written)
-                return f"(\n{text}\n) AS definition({listed(leaf.names)})"
+                return f"(\n{text}\n) AS __grebe_definition({listed(leaf.names)})"
         raise InternalError.broken(f"no table for {type(leaf).__name__}")
 
     def _source(self, key: str) -> Source:
@@ -156,7 +157,7 @@ class _Steps:
 
     def _kept(self, name: str) -> str:
         """A kept relation: a temporary view of the session, cached."""
-        return ident(f"grebe_{self.program.definition[:8]}_{name}")
+        return ident(f"__grebe_{self.program.definition[:8]}_{name}")
 
     def _keep(self, name: str, query: str) -> list[str]:
         return [
@@ -167,7 +168,7 @@ class _Steps:
     def _require_none(self, name: str, query: str, message: str) -> list[str]:
         """Statements that raise when a query gives any row; caching makes Spark run it."""
         text = literal(f'{message} ("{self.program.naming.mv_table()}")')
-        asked = f"SELECT assert_true(COUNT(*) = 0, {text}) AS ok FROM (\n{query}\n) AS wrong"
+        asked = f"SELECT assert_true(COUNT(*) = 0, {text}) AS __grebe_ok FROM (\n{query}\n) AS __grebe_wrong"
         return self._keep(name, asked)
 
     def _values(self, rows: str, kind: str, more: str = "") -> str:
@@ -182,7 +183,7 @@ class _Steps:
         return f"SELECT {nothing}, {hidden}, {value} AS {ident(self.program.cursor)}{more}"
 
     def _all(self, cursor: str) -> str:
-        built = f"(\n{self.sql(self.program.plan.build)}\n) AS build"
+        built = f"(\n{self.sql(self.program.plan.build)}\n) AS __grebe_build"
         return f"{self._values(built, str(_DATA))}\nUNION ALL\n{self._cursor_row(cursor)}"
 
     def create(self) -> str:
@@ -191,7 +192,7 @@ class _Steps:
     def query(self) -> str:
         outputs = self.program.plan.outputs
         items = ", ".join(f"{ident(internal)} AS {ident(public)}" for internal, public in outputs)
-        return f"SELECT {items} FROM (\n{self.sql(self.program.plan.public)}\n) AS visible"
+        return f"SELECT {items} FROM (\n{self.sql(self.program.plan.public)}\n) AS __grebe_visible"
 
     def maintain(self) -> list[str]:
         plan = self.program.plan
@@ -238,7 +239,9 @@ class _Steps:
         action, copies = ident(ACTION), ident(COPIES)
         node = self.sql(step.node)
         if isinstance(step, Append):
-            node = f"SELECT *, 'insert' AS {action}, 0 AS {copies} FROM (\n{node}\n) AS added"
+            node = (
+                f"SELECT *, 'insert' AS {action}, 0 AS {copies} FROM (\n{node}\n) AS __grebe_added"
+            )
         rows = self._kept("rows")
         made = self._keep("rows", node)
         made += self._require_none("check_copies", self._miscounted(on), _NOT_STORED)
@@ -249,32 +252,32 @@ class _Steps:
 
     def _miscounted(self, on: tuple[str, ...]) -> str:
         """Rows to be replaced that are stored more or less often than the plan says."""
-        keys = "".join(f", {ident('r', name)}" for name in on)
-        match = " AND ".join(f"{ident('s', n)} <=> {ident('r', n)}" for n in on) or "TRUE"
-        stored = self._leaf(Stored(tuple(self.names))).removesuffix(" AS stored")
-        copies = ident("r", COPIES)
+        keys = "".join(f", {ident(_R, name)}" for name in on)
+        match = " AND ".join(f"{ident(_S, n)} <=> {ident(_R, n)}" for n in on) or "TRUE"
+        stored = self._leaf(Stored(tuple(self.names))).removesuffix(" AS __grebe_stored")
+        copies = ident(_R, COPIES)
         return (
-            f"SELECT {copies} FROM {self._kept('rows')} AS r LEFT JOIN (SELECT *, 1 AS found FROM"
-            f" {stored}) AS s ON {match}\nWHERE {ident('r', ACTION)} <> 'insert'\n"
-            f"GROUP BY {copies}{keys} HAVING COUNT(s.found) <> {copies}"
+            f"SELECT {copies} FROM {self._kept('rows')} AS {_R}"
+            f" LEFT JOIN (SELECT *, 1 AS __grebe_found FROM {stored}) AS {_S} ON {match}\nWHERE {ident(_R, ACTION)} <> 'insert'\n"
+            f"GROUP BY {copies}{keys} HAVING COUNT({_S}.__grebe_found) <> {copies}"
         )
 
     def _merge_text(self, source: str, on: tuple[str, ...]) -> str:
         kind, cursor = ident(self.program.kind), ident(self.program.cursor)
         keys = "".join(
-            f" AND t.{ident(self.names[name])} <=> s.{ident(self.names[name])}" for name in on
+            f" AND {_T}.{ident(self.names[name])} <=> {_S}.{ident(self.names[name])}" for name in on
         )
         columns = [name for name, _ in self.written]
-        moved = self._compared(f"t.{cursor}")
-        updates = ", ".join(f"t.{ident(name)} = s.{ident(name)}" for name in columns)
+        moved = self._compared(f"{_T}.{cursor}")
+        updates = ", ".join(f"{_T}.{ident(name)} = {_S}.{ident(name)}" for name in columns)
         names = f"({listed(columns)}, {kind}, {cursor})"
-        fresh = ", ".join(f"s.{ident(name)}" for name in columns)
+        fresh = ", ".join(f"{_S}.{ident(name)}" for name in columns)
         lost = f"CAST(raise_error({literal(_NOT_STORED)}) AS INT)"
-        action = f"s.{ident(ACTION)}"
+        action = f"{_S}.{ident(ACTION)}"
         return (
-            f"MERGE INTO {self.program.table} AS t USING (\n{source}\n) AS s\n"
-            f"ON t.{kind} = s.{kind}{keys}\n"
-            f"WHEN MATCHED AND {action} = 'cursor' THEN UPDATE SET t.{cursor} = {moved}\n"
+            f"MERGE INTO {self.program.table} AS {_T} USING (\n{source}\n) AS {_S}\n"
+            f"ON {_T}.{kind} = {_S}.{kind}{keys}\n"
+            f"WHEN MATCHED AND {action} = 'cursor' THEN UPDATE SET {_T}.{cursor} = {moved}\n"
             f"WHEN MATCHED AND {action} = 'delete' THEN DELETE\n"
             f"WHEN MATCHED THEN UPDATE SET {updates}\n"
             f"WHEN NOT MATCHED AND {action} = 'insert' THEN INSERT {names}"
@@ -303,7 +306,7 @@ def _delta(source: Source) -> str:
     signs = [f"CAST({ident(n)} AS STRING)" for n, kind in source.columns if _may_float(kind)]
     grouped = ", ".join([names, *signs])
     return (
-        f"SELECT {names}, CAST(SUM({weight}) AS BIGINT) AS {weight} FROM (\n{parts}\n) AS changes\n"
+        f"SELECT {names}, CAST(SUM({weight}) AS BIGINT) AS {weight} FROM (\n{parts}\n) AS __grebe_changes\n"
         f"GROUP BY {grouped} HAVING SUM({weight}) <> 0"
     )
 

@@ -41,9 +41,9 @@ def assign(name: str, query: str) -> str:
 def require_none(query: str, message: str) -> str:
     """The statement that raises when a query gives any row."""
     return assign(
-        "grebe_checked",
+        "__grebe_checked",
         f"SELECT CASE WHEN COUNT(*) > 0 THEN error({literal(message)}) ELSE TRUE END FROM (\n"
-        f"{query}\n) AS wrong",
+        f"{query}\n) AS __grebe_wrong",
     )
 
 
@@ -54,7 +54,7 @@ def keep(name: str, query: str) -> str:
 
 def temporary(name: str) -> str:
     """The name of a kept relation."""
-    return ident("temp", "main", f"grebe_{name}")
+    return ident("temp", "main", f"__grebe_{name}")
 
 
 def same(left: str, right: str, names: Iterable[str]) -> str:

@@ -86,14 +86,15 @@ def safe_to_expire_sql(
     ]
     nothing = "SELECT '' AS source_catalog, 0::BIGINT AS latest_snapshot WHERE FALSE"
     return (
-        f"WITH cursors AS (\n{_cursors(mv_catalogs, naming)}\n),\n"
-        f"heads AS (\n{_stacked(heads) or nothing}\n)\n"
-        "SELECT heads.source_catalog,"
-        " LEAST(COALESCE(MIN(cursors.last_snapshot), heads.latest_snapshot),"
-        " heads.latest_snapshot) AS min_required_snapshot, heads.latest_snapshot\n"
-        "FROM heads LEFT JOIN cursors"
-        " ON lower(cursors.source_catalog) = lower(heads.source_catalog)\n"
-        "GROUP BY heads.source_catalog, heads.latest_snapshot ORDER BY heads.source_catalog"
+        f"WITH __grebe_cursors AS (\n{_cursors(mv_catalogs, naming)}\n),\n"
+        f"__grebe_heads AS (\n{_stacked(heads) or nothing}\n)\n"
+        "SELECT __grebe_heads.source_catalog,"
+        " LEAST(COALESCE(MIN(__grebe_cursors.last_snapshot), __grebe_heads.latest_snapshot),"
+        " __grebe_heads.latest_snapshot) AS min_required_snapshot, __grebe_heads.latest_snapshot\n"
+        "FROM __grebe_heads LEFT JOIN __grebe_cursors"
+        " ON lower(__grebe_cursors.source_catalog) = lower(__grebe_heads.source_catalog)\n"
+        "GROUP BY __grebe_heads.source_catalog, __grebe_heads.latest_snapshot"
+        " ORDER BY __grebe_heads.source_catalog"
     )
 
 
@@ -105,14 +106,15 @@ def pending_maintenance_sql(mv_catalogs: Iterable[Catalog], naming: Naming | Non
     """
     cursors = _cursors(mv_catalogs, naming)
     history = _each_catalog(
-        "SELECT %s AS catalog, snapshot_id, changes FROM ducklake_snapshots(%s)",
-        "SELECT '' AS catalog, 0::BIGINT AS snapshot_id, MAP {'': ['']} AS changes WHERE FALSE",
+        "SELECT %s AS __grebe_catalog, snapshot_id, changes FROM ducklake_snapshots(%s)",
+        "SELECT '' AS __grebe_catalog, 0::BIGINT AS snapshot_id,"
+        " MAP {'': ['']} AS changes WHERE FALSE",
     )
     return ";\n".join(
         [
-            assign("grebe_pending_history", f"{history} FROM (\n{cursors}\n) AS cursors"),
-            assign("grebe_pending", _pending(cursors)),
-            f"SELECT * FROM query({variable('grebe_pending')})",
+            assign("__grebe_pending_history", f"{history} FROM (\n{cursors}\n) AS __grebe_cursors"),
+            assign("__grebe_pending", _pending(cursors)),
+            f"SELECT * FROM query({variable('__grebe_pending')})",
         ]
     )
 
@@ -166,13 +168,22 @@ def _pending(cursors: str) -> str:
     feed = (
         "'(SELECT COUNT(*) FROM ducklake_table_changes(' || "
         f"{_quoted('source_catalog')} || ', ' || {_quoted('source_schema')} || ', ' || "
-        f"{_quoted('source_table')} || ', ' || (last_snapshot + 1) || ', ' || head"
-        " || ') WHERE list_contains(' || CAST(waiting AS VARCHAR) || ', snapshot_id))'"
+        f"{_quoted('source_table')} || ', ' || "
     )
+    window = (
+        f"{feed}(last_snapshot + 1) || ', ' || __grebe_head || ') WHERE list_contains('"
+        " || CAST(__grebe_waiting AS VARCHAR) || ', snapshot_id))'"
+    )
+    # A column of that name stands in the place of the feed's own: so it is asked for each snapshot.
+    one_by_one = (
+        f"array_to_string(list_transform(__grebe_waiting, lambda __grebe_w: {feed}__grebe_w"
+        " || ', ' || __grebe_w || '))'), ' + ')"
+    )
+    feed = f"CASE WHEN __grebe_shadowed THEN {one_by_one} ELSE {window} END"
     counts = (
-        f"CASE WHEN NOT alive THEN 'NULL::BIGINT AS pending_changes, NULL::BIGINT'"
-        f" WHEN len(waiting) = 0 THEN '0::BIGINT AS pending_changes, 0::BIGINT'"
-        f" ELSE {feed} || ' AS pending_changes, ' || len(waiting) || '::BIGINT' END"
+        f"CASE WHEN NOT __grebe_alive THEN 'NULL::BIGINT AS pending_changes, NULL::BIGINT'"
+        f" WHEN len(__grebe_waiting) = 0 THEN '0::BIGINT AS pending_changes, 0::BIGINT'"
+        f" ELSE {feed} || ' AS pending_changes, ' || len(__grebe_waiting) || '::BIGINT' END"
     )
     written = tables_of(MAINTENANCE, inside=False)
     dropped = tables_of(("tables_dropped",), inside=True)
@@ -182,19 +193,24 @@ def _pending(cursors: str) -> str:
         " 0::BIGINT AS pending_changes, 0::BIGINT AS pending_snapshots WHERE FALSE"
     )
     return (
-        f"WITH cursors AS (\n{cursors}\n),\n"
-        f"history AS (SELECT * FROM query({variable('grebe_pending_history')})),\n"
-        "seen AS (SELECT cursors.*,\n"
-        "  (SELECT MAX(snapshot_id) FROM history WHERE catalog = source_catalog) AS head,\n"
-        "  EXISTS (SELECT 1 FROM history WHERE catalog = source_catalog"
+        f"WITH __grebe_cursors AS (\n{cursors}\n),\n"
+        f"__grebe_history AS (SELECT * FROM query({variable('__grebe_pending_history')})),\n"
+        "__grebe_seen AS (SELECT __grebe_cursors.*,\n"
+        "  (SELECT MAX(snapshot_id) FROM __grebe_history WHERE __grebe_catalog = source_catalog)"
+        " AS __grebe_head,\n"
+        "  EXISTS (SELECT 1 FROM __grebe_history WHERE __grebe_catalog = source_catalog"
         " AND snapshot_id = last_snapshot)\n"
-        "    AND NOT EXISTS (SELECT 1 FROM history WHERE catalog = source_catalog"
-        f" AND snapshot_id > last_snapshot AND list_has_any({dropped}, {ids})) AS alive,\n"
-        "  COALESCE((SELECT list(snapshot_id ORDER BY snapshot_id) FROM history"
-        " WHERE catalog = source_catalog AND snapshot_id > last_snapshot\n"
-        f"    AND list_has_any({written}, {ids})), []) AS waiting\n"
-        "  FROM cursors)\n"
+        "    AND NOT EXISTS (SELECT 1 FROM __grebe_history WHERE __grebe_catalog = source_catalog"
+        f" AND snapshot_id > last_snapshot AND list_has_any({dropped}, {ids})) AS __grebe_alive,\n"
+        "  COALESCE((SELECT list(snapshot_id ORDER BY snapshot_id) FROM __grebe_history"
+        " WHERE __grebe_catalog = source_catalog AND snapshot_id > last_snapshot\n"
+        f"    AND list_has_any({written}, {ids})), []) AS __grebe_waiting,\n"
+        "  EXISTS (SELECT 1 FROM duckdb_columns() WHERE lower(database_name) = lower(source_catalog)"
+        " AND lower(schema_name) = lower(source_schema)"
+        " AND lower(table_name) = lower(source_table) AND lower(column_name) = 'snapshot_id')"
+        " AS __grebe_shadowed\n"
+        "  FROM __grebe_cursors)\n"
         f"SELECT COALESCE(string_agg('SELECT ' || {names} || {counts}"
         " || ' AS pending_snapshots', ' UNION ALL ' ORDER BY mv_catalog, mv_name,"
-        f" source_catalog, source_table), {literal(nothing)}) FROM seen"
+        f" source_catalog, source_table), {literal(nothing)}) FROM __grebe_seen"
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import count
 
 from sqlglot import exp
 
@@ -46,20 +47,28 @@ def _subquery(table: exp.Table, dialect: str, read: Pinned) -> exp.Expr:
 def expanded(sql: str, queries: Mapping[str, str]) -> str:
     """The text with some tables, named as they are written, replaced by queries."""
     tree = parse(sql, "duckdb")
-    by_name = {name.lower(): text for name, text in queries.items()}
+    inners = {name.lower(): parse(text, "duckdb") for name, text in queries.items()}
+    stem = _free_stem([tree, *inners.values()])
     for table in list(base_tables(tree)):
-        text = by_name.get(dotted(_parts(table)).lower())
-        if text is not None:
+        inner = inners.get(dotted(_parts(table)).lower())
+        if inner is not None:
             alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(table.name))
-            inner = _renamed(parse(text, "duckdb"))
+            shown = _renamed(inner.copy(), stem)
             joins = table.args.get("joins")
-            table.replace(exp.Subquery(this=inner, alias=alias.copy(), joins=joins))
+            table.replace(exp.Subquery(this=shown, alias=alias.copy(), joins=joins))
     return tree.sql("duckdb", comments=False)
 
 
-def _renamed(tree: exp.Expr) -> exp.Expr:
+def _free_stem(trees: Iterable[exp.Expr]) -> str:
+    """The beginning of names that none of the queries has."""
+    names = {item.name.lower() for tree in trees for item in tree.find_all(exp.Identifier)}
+    stems = (f"kept{number}_" for number in count(1))
+    return next(stem for stem in stems if not any(name.startswith(stem) for name in names))
+
+
+def _renamed(tree: exp.Expr, stem: str) -> exp.Expr:
     """The tree with its own hidden names spelled so that a definition may use them."""
     for item in tree.find_all(exp.Identifier):
         if item.name.startswith(RESERVED):
-            item.set("this", f"kept_{item.name.removeprefix(RESERVED)}")
+            item.set("this", f"{stem}{item.name.removeprefix(RESERVED)}")
     return tree
