@@ -10,16 +10,17 @@ from enum import StrEnum
 from typing import Any, NewType
 
 from grebe.errors import Where
+from grebe.sql_text import made
 
 Version = NewType("Version", str)
 """A position in one table's history. Opaque text: only its format's file may look inside."""
 
 RunId = NewType("RunId", str)
 
-WEIGHT = "__grebe_weight"
+WEIGHT = made("weight")
 """The column of a delta that holds the signed weight."""
 
-ACTION = "__grebe_action"
+ACTION = made("action")
 """The column of rows to merge that says what to do with each: insert, update or delete."""
 
 

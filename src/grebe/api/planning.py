@@ -12,6 +12,7 @@ from grebe.api.shown import Shown
 from grebe.engine.graph import levels, with_parents
 from grebe.errors import GrebeError, NotIncrementalError
 from grebe.model import Outcome, Policy, Position, Reason, TableName, Version, Window
+from grebe.sql_text import made
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -242,7 +243,7 @@ class _Planning:
 
     def _show(self, rows: DataFrame) -> str:
         """Rows under a name of this session: to count them, nothing has to be written."""
-        self.shown.append(f"__grebe_planned_{len(self.shown)}")
+        self.shown.append(made(f"planned_{len(self.shown)}"))
         rows.createOrReplaceTempView(self.shown[-1])
         return self.shown[-1]
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from grebe.engine.shown import shown_storage
 from grebe.errors import GrebeError, HistoryExpiredError, RefreshError
 from grebe.model import TableName, Version
+from grebe.sql_text import PREFIX
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -98,7 +99,7 @@ def _at_version(project: Project, view: Written, storage: TableName, version: Ve
             detail=str(error),
             hint="`grebe history` names the runs",
         ) from error
-    name = f"__grebe_read_{abs(hash((str(storage), version)))}"
+    name = f"{PREFIX}read_{abs(hash((str(storage), version)))}"
     rows.createOrReplaceTempView(name)
     return f"`{name}`"
 

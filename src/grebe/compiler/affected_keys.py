@@ -12,12 +12,13 @@ from sqlglot import exp
 from grebe.compiler.functions import aggregates_in
 from grebe.compiler.parse import place_of
 from grebe.errors import UnknownColumnError
+from grebe.sql_text import PREFIX, made
 
 Value = bool | int | float | str | Decimal | date | datetime | None
 Key = Value | tuple[Value, ...]
 
 _MOST_KEYS: Final = 10_000
-_KEYS: Final = "__grebe_keys"
+_KEYS: Final = made("keys")
 
 
 def restricted(
@@ -32,7 +33,7 @@ def restricted(
         tree.set("where", exp.Where(this=both))
         return tree
     _check_outputs(tree, columns, text)
-    alias = "__grebe_query"
+    alias = made("query")
     outer = [exp.column(name, table=alias) for name in columns]
     predicate = _predicate(outer, columns, keys)
     source = exp.Subquery(this=tree, alias=exp.TableAlias(this=exp.to_identifier(alias)))
@@ -113,7 +114,7 @@ def _predicate(
         return key_predicate(items, keys)
     # The relation's columns get names of grebe's own: a bare name of the query inside the
     # subquery would otherwise mean the relation's column, and the test would always be TRUE.
-    own = [f"__grebe_key_{place}" for place in range(1, len(columns) + 1)]
+    own = [f"{PREFIX}key_{place}" for place in range(1, len(columns) + 1)]
     renamed = [exp.alias_(exp.column(name), new) for name, new in zip(columns, own, strict=True)]
     relation = exp.select(*renamed).from_(exp.to_table(keys)).subquery(_KEYS)
     tests = [

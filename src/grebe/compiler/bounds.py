@@ -28,8 +28,9 @@ from grebe.compiler.nodes import (
 )
 from grebe.compiler.pin import rebuilt
 from grebe.compiler.scalar import TRUE, Scalar, build
+from grebe.sql_text import made
 
-WITHIN = "__grebe_within"
+WITHIN = made("within")
 """``__grebe_within(column, 'table', 'source column')``: a place for a range."""
 
 Parameter = tuple[str, str]

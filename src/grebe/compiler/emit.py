@@ -44,12 +44,13 @@ from grebe.compiler.nodes import (
 )
 from grebe.compiler.scalar import TRUE, Scalar, all_of, conjuncts_of, never_null, true_only
 from grebe.errors import InternalError
+from grebe.sql_text import PREFIX, made, quote
 
 Leaf = Scan | Stored | Named | Verbatim
 Names = Callable[[Leaf], str]
 """The SQL text that reads the table behind a leaf, e.g. a time-travel clause."""
 
-SINGLE: Final = "__grebe_single"
+SINGLE: Final = made("single")
 """The aggregate of a scalar subquery: its only value; more than one row raises."""
 
 _TWO_ROWS: Final = "scalar subquery returned more than one row"
@@ -58,8 +59,8 @@ _OWN_FUNCTIONS: Final = {
         "spark": f"CASE WHEN COUNT(*) > 1 THEN RAISE_ERROR('{_TWO_ROWS}') ELSE ANY_VALUE({{0}}) END",
         "duckdb": f"CASE WHEN COUNT(*) > 1 THEN ERROR('{_TWO_ROWS}') ELSE ANY_VALUE({{0}}) END",
     },
-    "__grebe_within": {"spark": "TRUE", "duckdb": "TRUE"},
-    "__grebe_hash": {"spark": "XXHASH64({0})", "duckdb": "HASH({0})"},
+    made("within"): {"spark": "TRUE", "duckdb": "TRUE"},
+    made("hash"): {"spark": "XXHASH64({0})", "duckdb": "HASH({0})"},
 }
 
 _FEW: Final = 2
@@ -111,8 +112,7 @@ class _Writer:
     """Relations of the SELECT being written that go to every worker."""
 
     def quote(self, name: str) -> str:
-        mark = "`" if self.dialect == "spark" else '"'
-        return f"{mark}{name.replace(mark, mark * 2)}{mark}"
+        return quote(name, self.dialect)
 
     def aliased(self, own: str, name: str) -> str:
         return self.quote(own) if own == name else f"{self.quote(own)} AS {self.quote(name)}"
@@ -125,7 +125,7 @@ class _Writer:
 
     def alias(self) -> str:
         self.aliases += 1
-        return f"__grebe_q{self.aliases}"
+        return f"{PREFIX}q{self.aliases}"
 
     def relation(self, node: Node) -> str:
         """The text of a relation inside FROM."""
@@ -136,7 +136,7 @@ class _Writer:
         if node.digest in self.shared and not isinstance(node, Leaf):
             if node.digest not in self.written:
                 body = self.query(node)
-                name = f"__grebe_c{len(self.tables) + 1}"
+                name = f"{PREFIX}c{len(self.tables) + 1}"
                 self.tables.append((name, body))
                 self.written[node.digest] = name
             return self.written[node.digest]
@@ -313,7 +313,7 @@ class _Writer:
             text += "" if node.limit is None else f"\nLIMIT {node.limit}"
             return text + (f"\nOFFSET {node.offset}" if node.offset else "")
         over = f"PARTITION BY {self.list_of(node.partition)} ORDER BY {order}"
-        place = self.quote("__grebe_place")
+        place = self.quote(made("place"))
         ranked = (
             f"SELECT {columns}, ROW_NUMBER() OVER ({over}) AS {place}"
             f" FROM {self.relation(node.input)}"
@@ -340,9 +340,10 @@ class _Writer:
         if len(node.names) == 2:
             entries = self.alias()
             key, value = (self.quote(name) for name in node.names)
+            entry = f"{entries}.{made('entry')}"
             body = (
-                f"SELECT {entries}.entry.key AS {key}, {entries}.entry.value AS {value}"
-                f" FROM (SELECT UNNEST(map_entries({collection})) AS entry) AS {entries}"
+                f"SELECT {entry}.key AS {key}, {entry}.value AS {value}"
+                f" FROM (SELECT UNNEST(map_entries({collection})) AS {made('entry')}) AS {entries}"
             )
         else:
             items = [f"UNNEST({collection}) AS {self.quote(node.names[0])}"]
@@ -373,9 +374,10 @@ class _Writer:
         relation = self.relation(node.input)
         if self.dialect == "spark":
             steps = f"explode(sequence(1, abs({weight})))"
-            return f"SELECT {items} FROM {relation}\nLATERAL VIEW {steps} {self.alias()} AS step"
+            step = self.quote(made("step"))
+            return f"SELECT {items} FROM {relation}\nLATERAL VIEW {steps} {self.alias()} AS {step}"
         # In the list, not LATERAL: DuckDB would join the rows with their own distinct weights.
-        step = f"UNNEST(range(abs({weight}))) AS {self.quote('__grebe_step')}"
+        step = f"UNNEST(range(abs({weight}))) AS {self.quote(made('step'))}"
         inner = _indent(f"SELECT {items}, {step} FROM {relation}")
         return f"SELECT {self.list_of(node.columns)} FROM (\n{inner}\n) AS {self.alias()}"
 

@@ -30,6 +30,7 @@ from grebe.compiler.nodes import (
 )
 from grebe.compiler.pin import rebuilt
 from grebe.compiler.scalar import Scalar, column, substitute
+from grebe.sql_text import apart, plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ def expanded(root: Node, parents: Mapping[str, Parent]) -> Node:
 
 def _inlined(scan: Scan, parent: Parent, prefix: str) -> Node:
     def named(name: str) -> str:
-        return prefix + name
+        return apart(prefix + plain(name))
 
     body = relabelled(_over_table(parent.public, parent.table), named)
     internal = {public.lower(): named(own) for own, public in parent.outputs}
@@ -73,9 +74,16 @@ def _over_table(node: Node, table: str) -> Node:
 
 def relabelled(node: Node, name: Callable[[str], str]) -> Node:
     """The same tree with every column under another name."""
-    made = rebuilt(node, lambda item: relabelled(item, name))
-    relabel = _RELABELS.get(type(made))
-    return relabel(made, _Labels(name)) if relabel else made
+    memo: dict[str, Node] = {}
+
+    def visit(item: Node) -> Node:
+        if item.digest not in memo:
+            built = rebuilt(item, visit)
+            relabel = _RELABELS.get(type(built))
+            memo[item.digest] = relabel(built, _Labels(name)) if relabel else built
+        return memo[item.digest]
+
+    return visit(node)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +93,9 @@ class _Labels:
     name: Callable[[str], str]
 
     def scalar(self, item: Scalar) -> Scalar:
-        return substitute(item, {old: column(self.name(old)) for old in item.columns})
+        return substitute(
+            item, {old: column(new) for old in item.columns if (new := self.name(old)) != old}
+        )
 
     def scalars(self, items: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
         return tuple(self.scalar(item) for item in items)

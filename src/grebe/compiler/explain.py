@@ -41,9 +41,10 @@ from grebe.compiler.plan import (
     Step,
     Strategy,
 )
-from grebe.compiler.strategy import strip
+from grebe.compiler.root import strip
 from grebe.compiler.write import groups
 from grebe.model import Reason
+from grebe.sql_text import plain
 
 _RULES: Final[dict[type[Node], str]] = {
     Scan: "scan",
@@ -245,9 +246,11 @@ def _kept(node: Aggregate, plan: RefreshPlan) -> tuple[str, ...]:
         ("by the stored extreme, read again when it goes", [name for name, _ in layout.extremes]),
         ("by reading the touched groups again", [name for name, _ in layout.reread]),
     )
-    texts = {name: call.text for name, call in node.calls}
+    texts = {plain(name): call.text for name, call in node.calls}
     return tuple(
-        f"kept {how}: {', '.join(texts[name] for name in names)}" for how, names in ways if names
+        f"kept {how}: {', '.join(texts[plain(name)] for name in names)}"
+        for how, names in ways
+        if names
     )
 
 

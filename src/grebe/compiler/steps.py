@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from grebe.compiler.nodes import Node
+from grebe.sql_text import made
 
-COPIES = "__grebe_copies"
+COPIES = made("copies")
 """The column of rows to merge that says how many stored rows each must match."""
 
 

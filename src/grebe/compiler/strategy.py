@@ -1,8 +1,7 @@
 """How the root is written: which node is stored, what is hidden in it, and by which strategy.
 
-Strip projections, filters and a final ORDER BY … LIMIT from the root. If an aggregate or a
-DISTINCT appears, *it* is stored with its state, and what was stripped becomes the public SELECT.
-Otherwise projections and filters stay in storage and only the final LIMIT moves to the SELECT.
+`root` says which node that is. An aggregate or a DISTINCT is stored with its state; what was
+stripped becomes the public SELECT.
 """
 
 from __future__ import annotations
@@ -29,7 +28,6 @@ from grebe.compiler.nodes import (
     Project,
     SemiJoin,
     Stored,
-    TopK,
     Verbatim,
     Window,
     walk,
@@ -43,6 +41,7 @@ from grebe.compiler.plan import (
     fingerprint_of,
 )
 from grebe.compiler.reasons import ReasonCode
+from grebe.compiler.root import Stripped, reapplied, strip
 from grebe.compiler.scalar import Scalar, column, passed
 from grebe.compiler.staging import staged
 from grebe.compiler.types import Types
@@ -51,8 +50,7 @@ from grebe.compiler.write import replace as replacing
 from grebe.compiler.write.rows import CHECKSUM, checksum
 from grebe.compiler.write.shown import proof, tried
 from grebe.model import Reason
-
-Stripped = Project | Filter | TopK
+from grebe.sql_text import plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +73,7 @@ def make_plan(lowered: Lowered, types: Types) -> RefreshPlan:
     draft = None if reasons else _incremental(root, of)
     if draft is None:
         reasons = reasons or [_NO_KEY]
-        draft = _Draft(Strategy.OVERWRITE, Shape(root, ()), Stored(root.columns))
+        draft = _overwriting(root)
     proven = proof(draft.public, types) if types.dialect == "spark" else None
     stored = of.new(draft.shape.node)
     plan = RefreshPlan(
@@ -129,36 +127,25 @@ def _by_value(core: Node, stripped: Sequence[Stripped], root: Node, of: Rules) -
     return _Draft(Strategy.BAG, shape, public, bag.steps(shape, of), growing)
 
 
+def _overwriting(root: Node) -> _Draft:
+    names = tuple((name, plain(name)) for name in root.columns)
+    if all(own == stored for own, stored in names):
+        return _Draft(Strategy.OVERWRITE, Shape(root, ()), Stored(root.columns))
+    shape = Shape(Project(root, tuple((stored, column(own)) for own, stored in names)), ())
+    shown = tuple((own, column(stored)) for own, stored in names)
+    return _Draft(Strategy.OVERWRITE, shape, Project(Stored(shape.columns), shown))
+
+
 def _replacing(
     core: Node, stripped: Sequence[Stripped], scope: tuple[str, ...], shown: Node, of: Rules
 ) -> _Draft:
-    values = shown.columns
-    summed = Project(shown, (*passed(values), (CHECKSUM, checksum(values))))
+    values = tuple(plain(name) for name in shown.columns)
+    outputs = ((plain(name), column(name)) for name in shown.columns)
+    summed = Project(shown, (*outputs, (CHECKSUM, checksum(shown.columns))))
     hidden = (*(name for name in values if name not in core.columns), CHECKSUM)
-    shape = Shape(summed, hidden, scope)
+    shape = Shape(summed, hidden, tuple(plain(name) for name in scope))
     public = reapplied(stripped, Project(Stored(shape.columns), passed(core.columns)))
     return _Draft(Strategy.REPLACE, shape, public, replacing.steps(shape, of))
-
-
-def strip(root: Node) -> tuple[tuple[Stripped, ...], Node]:
-    """What moves to the public SELECT, from the top down, and the node that is stored."""
-    taken: list[Stripped] = []
-    node = root
-    while isinstance(node, (Project, Filter)) or (isinstance(node, TopK) and not node.partition):
-        taken.append(node)
-        node = node.input
-    if isinstance(node, (Aggregate, Distinct)):
-        return tuple(taken), node
-    while taken and not isinstance(taken[-1], TopK):
-        node = taken.pop()
-    return tuple(taken), node
-
-
-def reapplied(stripped: Sequence[Stripped], over: Node) -> Node:
-    """The stripped operators over other rows with the same columns."""
-    for operator in reversed(stripped):
-        over = replace(operator, input=over)
-    return over
 
 
 def _scopes(core: Node, types: Types) -> Iterator[tuple[tuple[str, ...], Node]]:

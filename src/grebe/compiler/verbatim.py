@@ -14,6 +14,7 @@ from grebe.compiler.nodes import Verbatim
 from grebe.compiler.parse import parse, place_of
 from grebe.compiler.rewrite import base_tables
 from grebe.errors import InternalError, UnsupportedSQLError
+from grebe.sql_text import made
 
 Parts = tuple[str, ...]
 
@@ -65,7 +66,7 @@ def filled(text: str, dialect: str, relation: Callable[[str], str | None]) -> st
 def relation_of(node: Verbatim, dialect: str, relation: Callable[[str], str]) -> str:
     """The node as a relation with its own column names, over relations for its tables."""
     names = ", ".join(exp.to_identifier(name, quoted=True).sql(dialect) for name in node.names)
-    return f"({filled(node.sql, dialect, relation)}) AS verbatim ({names})"
+    return f"({filled(node.sql, dialect, relation)}) AS {made('verbatim')} ({names})"
 
 
 def _parts(table: exp.Table) -> Parts:

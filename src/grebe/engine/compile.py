@@ -24,6 +24,7 @@ from grebe.errors import DefinitionError, InternalError, UnknownTableError
 from grebe.formats.base import Source
 from grebe.formats.identity import quoted
 from grebe.model import Column, Schema, TableName
+from grebe.sql_text import made
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -218,7 +219,7 @@ class Analysis:
             if unknown:
                 texts = ", ".join(item.ast.sql(DIALECT, comments=False) for item in unknown)
                 body = emit(relation, DIALECT, self.now)
-                kinds = self.schema(f"SELECT {texts} FROM (\n{body}\n) AS q")
+                kinds = self.schema(f"SELECT {texts} FROM (\n{body}\n) AS {made('q')}")
                 found.update(zip((item.text for item in unknown), kinds, strict=True))
         return Types(DIALECT, found)
 
@@ -248,7 +249,7 @@ class Analysis:
     def now(self, leaf: Leaf) -> str:
         """A relation without rows that has a source's columns: no table has to be opened."""
         if isinstance(leaf, Scan):
-            return f"{self.empty(leaf.table)} AS source"
+            return f"{self.empty(leaf.table)} AS {made('source')}"
         if isinstance(leaf, Verbatim):
             return relation_of(leaf, DIALECT, self.empty)
         raise InternalError.broken(f"{type(leaf).__name__} in a definition")

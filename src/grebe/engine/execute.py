@@ -28,6 +28,7 @@ from grebe.formats import base
 from grebe.formats.base import Rows, VersionStats
 from grebe.formats.guards import cause_of, disk_hint
 from grebe.formats.identity import quoted
+from grebe.sql_text import PREFIX, made
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -129,7 +130,7 @@ class Execution:
 
     def _sorted(self, sql: str) -> str:
         names = ", ".join(quoted(name) for name in self.order)
-        return f"SELECT * FROM ({sql}) ORDER BY {names}" if names else sql
+        return f"SELECT * FROM ({sql}) AS {made('rows')} ORDER BY {names}" if names else sql
 
     def close(self) -> None:
         """Forget the temporary views: the session is used again."""
@@ -223,7 +224,7 @@ class Execution:
         return None if rows is None else rows.num_rows
 
     def _show(self, key: str, frame: DataFrame) -> None:
-        name = f"__grebe_{self.run_id}_{len(self.views)}"
+        name = f"{PREFIX}{self.run_id}_{len(self.views)}"
         frame.createOrReplaceTempView(name)
         self.views[key] = name
 

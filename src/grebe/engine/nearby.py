@@ -23,6 +23,7 @@ from grebe.errors import InternalError
 from grebe.formats.base import WEIGHT
 from grebe.formats.identity import consolidate_arrow, quoted
 from grebe.model import TableName, Version
+from grebe.sql_text import made
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,7 +36,7 @@ MOST: Final = 100_000
 """Rows that are expected at most, to be kept on the driver."""
 _SHARE: Final = 4
 """A source must be this many times larger than what is kept of it."""
-_KEY: Final = "__grebe_near"
+_KEY: Final = made("near")
 _PLAIN: Final = (
     *("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal"),
     *("string", "binary", "date", "timestamp", "timestamp_ntz"),

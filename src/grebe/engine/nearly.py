@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Final
 
 from grebe.formats.base import WEIGHT
 from grebe.formats.identity import consolidate_frame, key_sql, quoted
+from grebe.sql_text import made
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _RELATIVE: Final = 1e-9
 """Spark's float sums are not reproducible bit by bit."""
-_PLACE: Final = "__grebe_place"
-_PAIRED: Final = "__grebe_paired"
+_PLACE: Final = made("place")
+_PAIRED: Final = made("paired")
 
 
 def differing(expected: DataFrame, found: DataFrame, noisy: Sequence[str], limit: int) -> list[str]:

@@ -13,6 +13,7 @@ from grebe.engine.views import View
 from grebe.errors import ConflictError
 from grebe.formats.identity import quoted
 from grebe.model import TableName
+from grebe.sql_text import made
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,7 +22,7 @@ ALTERED = "view-altered"
 """The code of refreshes that came too late: somebody changed the definition meanwhile."""
 
 
-STORED = "__grebe_stored"
+STORED = made("stored")
 """The relation that `PUBLIC` reads."""
 PUBLIC = "grebe.public"
 """The property of a storage table that holds the SELECT behind the public name."""
@@ -39,7 +40,7 @@ def public_sql(view: View, stored: str, dialect: str = "spark") -> str:
         return stored
 
     body = emit(view.plan.public, dialect, relation)
-    return f"SELECT {cast_outputs(view, dialect)} FROM (\n{body}\n) AS visible"
+    return f"SELECT {cast_outputs(view, dialect)} FROM (\n{body}\n) AS {made('visible')}"
 
 
 def cast_outputs(view: View, dialect: str = "spark") -> str:

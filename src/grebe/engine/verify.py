@@ -16,7 +16,7 @@ from grebe.compiler.verbatim import relation_of
 from grebe.engine.nearly import differing
 from grebe.engine.public import cast_outputs, public_sql
 from grebe.engine.tables import Tables
-from grebe.engine.views import PREFIX, View
+from grebe.engine.views import View
 from grebe.errors import (
     CheckFailedError,
     ConfigError,
@@ -28,11 +28,13 @@ from grebe.formats.base import Source
 from grebe.formats.guards import cause_of, disk_hint
 from grebe.formats.identity import quoted
 from grebe.model import Frontier, Position, SourcePoint, TableName, Version
+from grebe.sql_text import PREFIX, made
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _SHOWN: Final = 10
+_STORED: Final = made("verify_stored")
 _BUCKETS: Final = 1_000_000
 _UNHASHED: Final = ("map<", "variant")
 """Types that Spark has no hash of."""
@@ -150,7 +152,7 @@ def _query(view: View, tables: Tables, spark: SparkSession, frontier: Frontier) 
         source = tables.source(name, lambda: spark)
         version = _version(view, source, tables, spark, points.get(str(name)))
         frame = source.read_at(version, [column.id for column in used])
-        names[str(name)] = f"__grebe_verify_{place}"
+        names[str(name)] = made(f"verify_{place}")
         frame.createOrReplaceTempView(names[str(name)])
 
     def name_of(leaf: Leaf) -> str:
@@ -161,7 +163,7 @@ def _query(view: View, tables: Tables, spark: SparkSession, frontier: Frontier) 
         return quoted(names[leaf.table])
 
     body = emit(pinned(view.plan.definition, At.NEW), "spark", name_of)
-    query = f"SELECT {cast_outputs(view)} FROM (\n{body}\n) AS query"
+    query = f"SELECT {cast_outputs(view)} FROM (\n{body}\n) AS {made('query')}"
     return spark.sql(stopped(query, datetime.fromisoformat(clock)) if clock else query)
 
 
@@ -189,5 +191,5 @@ def _stored(view: View, tables: Tables, spark: SparkSession, position: Position)
         raise InternalError.broken("a frontier without a version")
     source = tables.source(view.storage_name, lambda: spark)
     columns = [column.id for column in source.schema_at(position.version).columns]
-    source.read_at(position.version, columns).createOrReplaceTempView("__grebe_verify_stored")
-    return spark.sql(public_sql(view, "__grebe_verify_stored"))
+    source.read_at(position.version, columns).createOrReplaceTempView(_STORED)
+    return spark.sql(public_sql(view, _STORED))

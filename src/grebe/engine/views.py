@@ -13,8 +13,7 @@ from grebe.compiler.parse import normalised, parse
 from grebe.compiler.plan import LAYOUT, RefreshPlan
 from grebe.errors import DefinitionError
 from grebe.model import Partition, Policy, Schema, TableName
-
-PREFIX = "__grebe_"
+from grebe.sql_text import PREFIX
 
 
 @dataclass(frozen=True, slots=True)

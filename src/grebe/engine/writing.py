@@ -9,7 +9,7 @@ from grebe.compiler.plan import COPIES
 from grebe.compiler.scalar import Scalar
 from grebe.engine.deltas import ends_of
 from grebe.engine.facts import literal, prunes
-from grebe.formats.base import ACTION, Append, KeyBounds, Merge, Rows, VersionStats, Write
+from grebe.formats.base import ACTION, TARGET, Append, KeyBounds, Merge, Rows, VersionStats, Write
 from grebe.formats.identity import quoted
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def range_of(rows: pa.Table, on: Sequence[str], target: VersionStats) -> str | N
     for name in on:
         ends = pruning(matched[name], target.bounds.get(name, ()))
         if ends:
-            found.append(f"target.{quoted(name)} BETWEEN {ends[0].text} AND {ends[1].text}")
+            found.append(f"{TARGET}.{quoted(name)} BETWEEN {ends[0].text} AND {ends[1].text}")
     return " AND ".join(found) or None
 
 

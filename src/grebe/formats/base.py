@@ -26,6 +26,7 @@ from grebe.model import (
     Version,
     Window,
 )
+from grebe.sql_text import PREFIX, made
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -215,6 +216,13 @@ class Overwrite:
     rows: Rows
 
 
+TARGET = made("target")
+"""What a merge calls the stored rows."""
+
+CHANGE = made("change")
+"""What a merge calls the rows to be written."""
+
+
 @dataclass(frozen=True, slots=True)
 class Merge:
     """Apply rows that carry an `ACTION`, matched null-safely on ``on``.
@@ -237,7 +245,7 @@ class Merge:
     has_inserts: bool = True
     """Some of the rows are inserts; without them a merge is an inner join."""
     prune: str | None = None
-    """SQL over columns written as ``target.<column>`` that lets the scan skip files."""
+    """SQL over columns of `TARGET` that lets the scan skip files."""
     target_is_large: bool = False
     """Two cheap passes over the target are better than one outer join of all of it."""
 
@@ -307,7 +315,7 @@ class Storage(Protocol):
         """
 
 
-OWN = "__grebe_"
+OWN = PREFIX
 """How the names of all tables that are grebe's begin."""
 
 STAGED = f"{OWN}stage_"

@@ -13,6 +13,7 @@ from grebe.errors import ConfigError, UnknownTableError
 from grebe.formats.base import Place, holds_view
 from grebe.formats.files import local_path, torn
 from grebe.model import TableName
+from grebe.sql_text import PREFIX
 
 VIEW_FILE = "_grebe_view.json"
 """The file behind a public name: the SELECT that shows the view."""
@@ -87,7 +88,7 @@ def stored_below(place: Place, schema: str | None = None) -> list[TableName]:
         found += [TableName(place.catalog, schema or inner, name) for name in sorted(held)]
         # What lies inside a table is no schema.
         inside = "_delta_log" in below or schema is not None
-        below[:] = [] if inside else [name for name in below if not name.startswith("__grebe_")]
+        below[:] = [] if inside else [name for name in below if not name.startswith(PREFIX)]
     return [name for name in sorted(found) if name.schema]
 
 

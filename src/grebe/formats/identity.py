@@ -10,11 +10,14 @@ import struct
 from typing import TYPE_CHECKING, Any
 
 from grebe.formats.base import WEIGHT
+from grebe.sql_text import made, quote
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
     from pyspark.sql.types import DataType
+
+quoted = quote
 
 Value = Any
 """A Python value of whatever type its column has."""
@@ -112,7 +115,7 @@ def consolidate_frame(rows: DataFrame) -> DataFrame:
     if not fields:
         return rows.agg(weight).where(f"{quoted(WEIGHT)} <> 0")
     keys = [
-        sf.expr(key_sql(quoted(field.name), field.dataType)).alias(f"__grebe_key_{index}")
+        sf.expr(key_sql(quoted(field.name), field.dataType)).alias(made(f"key_{index}"))
         for index, field in enumerate(fields)
     ]
     values = [sf.first(quoted(field.name)).alias(field.name) for field in fields]
@@ -120,16 +123,11 @@ def consolidate_frame(rows: DataFrame) -> DataFrame:
     return summed.select(*[quoted(field.name) for field in fields], quoted(WEIGHT))
 
 
-def quoted(name: str) -> str:
-    """The name as a Spark identifier."""
-    return "`" + name.replace("`", "``") + "`"
-
-
 def key_sql(text: str, kind: DataType, depth: int = 0) -> str:
     """A Spark expression that is equal exactly when the values of ``text`` are the same."""
     from pyspark.sql.types import ArrayType, DoubleType, FloatType, MapType, StructType
 
-    name = f"x{depth}"
+    name = made(f"x{depth}")
     if isinstance(kind, FloatType | DoubleType):
         return f"CAST({text} AS STRING)"
     if isinstance(kind, ArrayType):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from grebe.formats.base import ACTION, Merge
+from grebe.formats.base import ACTION, CHANGE, TARGET, Merge
 from grebe.formats.sql_text import comparable, literal, quote, type_sql
 
 if TYPE_CHECKING:
@@ -26,19 +26,19 @@ def cast(schema: StructType) -> str:
 
 def taken(schema: StructType) -> str:
     """All columns as the change has them."""
-    return ", ".join(f"change.{quote(field.name)}" for field in schema.fields)
+    return ", ".join(f"{CHANGE}.{quote(field.name)}" for field in schema.fields)
 
 
 def condition(schema: StructType, write: Merge, *, but_inserts: bool) -> str:
     """When a stored row is the one that a change means."""
     types = {field.name: field.dataType for field in schema.fields}
     terms = [
-        f"{comparable(f'target.{quote(column)}', types[column])} <=> "
-        f"{comparable(f'change.{quote(column)}', types[column])}"
+        f"{comparable(f'{TARGET}.{quote(column)}', types[column])} <=> "
+        f"{comparable(f'{CHANGE}.{quote(column)}', types[column])}"
         for column in write.on
     ]
     if but_inserts:
-        terms.append(f"change.{quote(ACTION)} <> {literal('insert')}")
+        terms.append(f"{CHANGE}.{quote(ACTION)} <> {literal('insert')}")
     if write.prune is not None:
         terms.append(f"({write.prune})")
     return " AND ".join(terms) or "true"
@@ -49,5 +49,5 @@ def update(schema: StructType, on: Sequence[str]) -> list[str]:
     others = [field.name for field in schema.fields if field.name not in on]
     if not others:
         return []
-    pairs = ", ".join(f"target.{quote(name)} = change.{quote(name)}" for name in others)
-    return [f"WHEN MATCHED AND change.{quote(ACTION)} = 'update' THEN UPDATE SET {pairs}"]
+    pairs = ", ".join(f"{TARGET}.{quote(name)} = {CHANGE}.{quote(name)}" for name in others)
+    return [f"WHEN MATCHED AND {CHANGE}.{quote(ACTION)} = 'update' THEN UPDATE SET {pairs}"]

@@ -13,10 +13,13 @@ from pyroaring import BitMap64
 from grebe.formats.files import normal
 from grebe.formats.frames import to_frame
 from grebe.formats.weights import FileWeights
+from grebe.sql_text import made
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
+PATH, POS, BASE, MARK, FILE = (made(word) for word in ("path", "pos", "base", "mark", "file"))
+"""Columns beside those of a file: where a row lies, and what it counts."""
 DELETED: Final = 200_000
 """Deleted rows that every task may have to look up."""
 _PLAIN = re.compile(r"[A-Za-z0-9._-]+")
@@ -60,16 +63,16 @@ def without(
     files = np.repeat(np.arange(len(places)), [len(found) for found in places])
     marks = pa.table(
         {
-            "__file": names.take(pa.array(files)),
-            "__pos": pa.array(np.concatenate(places).astype(np.int64)),
+            FILE: names.take(pa.array(files)),
+            POS: pa.array(np.concatenate(places).astype(np.int64)),
         }
     )
-    gone = to_frame(spark, marks, {"__file": "string", "__pos": "bigint"})
+    gone = to_frame(spark, marks, {FILE: "string", POS: "bigint"})
     placed = rows.withColumns(
-        {"__file": sf.col("_metadata.file_name"), "__pos": sf.col("_metadata.row_index")}
+        {FILE: sf.col("_metadata.file_name"), POS: sf.col("_metadata.row_index")}
     )
-    left = placed.join(sf.broadcast(gone), ["__file", "__pos"], "left_anti")
-    return left.drop("__file", "__pos")
+    left = placed.join(sf.broadcast(gone), [FILE, POS], "left_anti")
+    return left.drop(FILE, POS)
 
 
 def file_name(path: str) -> str:
@@ -89,8 +92,8 @@ def mark_table(touched: Sequence[FileWeights[Any]], key: Callable[[str], str] = 
             weights += [weight] * len(positions)
     return pa.table(
         {
-            "__path": pa.array(paths, pa.string()).dictionary_encode().cast(pa.string()),
-            "__pos": pa.array(places, pa.int64()),
-            "__mark": pa.array(weights, pa.int64()),
+            PATH: pa.array(paths, pa.string()).dictionary_encode().cast(pa.string()),
+            POS: pa.array(places, pa.int64()),
+            MARK: pa.array(weights, pa.int64()),
         }
     )

@@ -5,19 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grebe.errors import InternalError, StepFailedError
+from grebe.sql_text import literal as literal
+from grebe.sql_text import made
+from grebe.sql_text import quote as quote
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType
-
-
-def quote(name: str) -> str:
-    """A name as an SQL identifier."""
-    return "`" + name.replace("`", "``") + "`"
-
-
-def literal(text: str) -> str:
-    """A text as an SQL string literal."""
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def type_sql(type_: DataType) -> str:
@@ -56,7 +49,7 @@ def comparable(expression: str, type_: DataType, depth: int = 0) -> str:
             entries = comparable(f"map_entries({expression})", t.ArrayType(entry), depth)
             return f"array_sort({entries})"
         case t.ArrayType():
-            item = f"x{depth}"
+            item = made(f"x{depth}")
             inner = comparable(item, type_.elementType, depth + 1)
             return expression if inner == item else f"transform({expression}, {item} -> {inner})"
         case t.StructType():

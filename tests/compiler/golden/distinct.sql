@@ -10,10 +10,10 @@ SELECT "a", "s", "__grebe_weight" FROM (
           SELECT "a", "s" FROM r_new
         ) AS __grebe_q1
         SEMI JOIN (
-          SELECT DISTINCT "a__key", "s__key" FROM (
-            SELECT "a" AS "a__key", "s" AS "s__key" FROM r_delta
+          SELECT DISTINCT "__grebe_key_a", "__grebe_key_s" FROM (
+            SELECT "a" AS "__grebe_key_a", "s" AS "__grebe_key_s" FROM r_delta
           ) AS __grebe_q2
-        ) AS __grebe_q3 ON "a" IS NOT DISTINCT FROM "a__key" AND "s" IS NOT DISTINCT FROM "s__key"
+        ) AS __grebe_q3 ON "a" IS NOT DISTINCT FROM "__grebe_key_a" AND "s" IS NOT DISTINCT FROM "__grebe_key_s"
       ) AS __grebe_q4
       UNION ALL
       SELECT "a", "s", "__grebe_left_new", "__grebe_left_old", "__grebe_right_new", "__grebe_right_old" FROM (
@@ -31,30 +31,30 @@ SELECT DISTINCT r.b, s.c FROM r JOIN s ON r.a = s.a
 -- delta
 WITH __grebe_c1 AS (
 SELECT "b", "c", "__grebe_weight" FROM (
-  SELECT "a", "b", "a_2", "c", "__grebe_weight" FROM (
-    SELECT "a", "b", "a_2", "c", "__grebe_weight" FROM (
+  SELECT "a", "b", "__grebe__a_2", "c", "__grebe_weight" FROM (
+    SELECT "a", "b", "__grebe__a_2", "c", "__grebe_weight" FROM (
       SELECT "a", "b", "__grebe_weight" FROM r_delta
     ) AS __grebe_q2
     JOIN (
-      SELECT "a_2", "c" FROM (
-        SELECT "a" AS "a_2", "c" FROM s_old
+      SELECT "__grebe__a_2", "c" FROM (
+        SELECT "a" AS "__grebe__a_2", "c" FROM s_old
       ) AS __grebe_q3
-    ) AS __grebe_q4 ON "a" = "a_2"
+    ) AS __grebe_q4 ON "a" = "__grebe__a_2"
   ) AS __grebe_q5
   UNION ALL
-  SELECT "a", "b", "a_2", "c", "__grebe_weight" FROM (
-    SELECT "a", "b", "a_2", "c", "__grebe_weight" FROM (
-      SELECT "a" AS "a_2", "c", "__grebe_weight" FROM s_delta
+  SELECT "a", "b", "__grebe__a_2", "c", "__grebe_weight" FROM (
+    SELECT "a", "b", "__grebe__a_2", "c", "__grebe_weight" FROM (
+      SELECT "a" AS "__grebe__a_2", "c", "__grebe_weight" FROM s_delta
     ) AS __grebe_q6
     JOIN (
       SELECT "a", "b" FROM r_new
-    ) AS __grebe_q7 ON "a" = "a_2"
+    ) AS __grebe_q7 ON "a" = "__grebe__a_2"
   ) AS __grebe_q8
 ) AS __grebe_q9
 ),
 __grebe_c2 AS (
-SELECT DISTINCT "b__key", "c__key" FROM (
-  SELECT "b" AS "b__key", "c" AS "c__key" FROM (
+SELECT DISTINCT "__grebe_key_b", "__grebe_key_c" FROM (
+  SELECT "b" AS "__grebe_key_b", "c" AS "__grebe_key_c" FROM (
     SELECT "b", "c", CAST(SUM("__grebe_weight") AS BIGINT) AS "__grebe_weight" FROM __grebe_c1
     GROUP BY "b", "c"
     HAVING SUM("__grebe_weight") <> 0
@@ -67,20 +67,20 @@ SELECT "b", "c", "__grebe_weight" FROM (
       SELECT "b", "c", "__grebe_left_new", "__grebe_left_old", "__grebe_right_new", "__grebe_right_old" FROM (
         SELECT "b", "c", 1 AS "__grebe_left_new", 1 AS "__grebe_left_old", 0 AS "__grebe_right_new", 0 AS "__grebe_right_old" FROM (
           SELECT "b", "c" FROM (
-            SELECT "a", "b", "a_2", "c" FROM (
+            SELECT "a", "b", "__grebe__a_2", "c" FROM (
               SELECT "a", "b" FROM (
                 SELECT "a", "b" FROM r_new
               ) AS __grebe_q1
-              SEMI JOIN __grebe_c2 ON "b" IS NOT DISTINCT FROM "b__key"
+              SEMI JOIN __grebe_c2 ON "b" IS NOT DISTINCT FROM "__grebe_key_b"
             ) AS __grebe_q12
             JOIN (
-              SELECT "a_2", "c" FROM (
-                SELECT "a" AS "a_2", "c" FROM s_new
+              SELECT "__grebe__a_2", "c" FROM (
+                SELECT "a" AS "__grebe__a_2", "c" FROM s_new
               ) AS __grebe_q13
-              SEMI JOIN __grebe_c2 ON "c" IS NOT DISTINCT FROM "c__key"
-            ) AS __grebe_q14 ON "a" = "a_2"
+              SEMI JOIN __grebe_c2 ON "c" IS NOT DISTINCT FROM "__grebe_key_c"
+            ) AS __grebe_q14 ON "a" = "__grebe__a_2"
           ) AS __grebe_q15
-          SEMI JOIN __grebe_c2 ON "b" IS NOT DISTINCT FROM "b__key" AND "c" IS NOT DISTINCT FROM "c__key"
+          SEMI JOIN __grebe_c2 ON "b" IS NOT DISTINCT FROM "__grebe_key_b" AND "c" IS NOT DISTINCT FROM "__grebe_key_c"
         ) AS __grebe_q16
       ) AS __grebe_q17
       UNION ALL

@@ -7,12 +7,12 @@ SELECT "a", "x", 1 AS "__grebe_weight" FROM (
   SELECT "a", "x" FROM r_old
 ) AS __grebe_q2
 SEMI JOIN (
-  SELECT DISTINCT "tie_0__key" FROM (
-    SELECT "a_2" AS "tie_0__key" FROM (
-      SELECT "a" AS "a_2", "c", "__grebe_weight" FROM s_delta
+  SELECT DISTINCT "__grebe_key_tie_0" FROM (
+    SELECT "__grebe__a_2" AS "__grebe_key_tie_0" FROM (
+      SELECT "a" AS "__grebe__a_2", "c", "__grebe_weight" FROM s_delta
     ) AS __grebe_q3
   ) AS __grebe_q4
-) AS __grebe_q5 ON "a" IS NOT DISTINCT FROM "tie_0__key"
+) AS __grebe_q5 ON "a" IS NOT DISTINCT FROM "__grebe_key_tie_0"
 ),
 __grebe_c2 AS (
 SELECT "a", "x", "__grebe_weight" FROM (
@@ -22,29 +22,29 @@ UNION ALL
 SELECT "a", "x", "__grebe_weight" FROM __grebe_c1
 ),
 __grebe_c3 AS (
-SELECT DISTINCT "tie_0__key" FROM (
-  SELECT "a" AS "tie_0__key" FROM __grebe_c2
+SELECT DISTINCT "__grebe_key_tie_0" FROM (
+  SELECT "a" AS "__grebe_key_tie_0" FROM __grebe_c2
 ) AS __grebe_q7
 )
 SELECT "a", "x", "c", "__grebe_weight" FROM (
-  SELECT "a", "x", "a_2", "c", "__grebe_weight" FROM (
-    SELECT "a", "x", "a_2", "c", "__grebe_weight" FROM __grebe_c2
+  SELECT "a", "x", "__grebe__a_2", "c", "__grebe_weight" FROM (
+    SELECT "a", "x", "__grebe__a_2", "c", "__grebe_weight" FROM __grebe_c2
     LEFT JOIN (
-      SELECT "a_2", "c" FROM (
-        SELECT "a" AS "a_2", "c" FROM s_new
+      SELECT "__grebe__a_2", "c" FROM (
+        SELECT "a" AS "__grebe__a_2", "c" FROM s_new
       ) AS __grebe_q6
-      SEMI JOIN __grebe_c3 ON "a_2" IS NOT DISTINCT FROM "tie_0__key"
-    ) AS __grebe_q8 ON "a" = "a_2"
+      SEMI JOIN __grebe_c3 ON "__grebe__a_2" IS NOT DISTINCT FROM "__grebe_key_tie_0"
+    ) AS __grebe_q8 ON "a" = "__grebe__a_2"
   ) AS __grebe_q9
   UNION ALL
-  SELECT "a", "x", "a_2", "c", "__grebe_weight" FROM (
-    SELECT "a", "x", "a_2", "c", -"__grebe_weight" AS "__grebe_weight" FROM __grebe_c1
+  SELECT "a", "x", "__grebe__a_2", "c", "__grebe_weight" FROM (
+    SELECT "a", "x", "__grebe__a_2", "c", -"__grebe_weight" AS "__grebe_weight" FROM __grebe_c1
     LEFT JOIN (
-      SELECT "a_2", "c" FROM (
-        SELECT "a" AS "a_2", "c" FROM s_old
+      SELECT "__grebe__a_2", "c" FROM (
+        SELECT "a" AS "__grebe__a_2", "c" FROM s_old
       ) AS __grebe_q10
-      SEMI JOIN __grebe_c3 ON "a_2" IS NOT DISTINCT FROM "tie_0__key"
-    ) AS __grebe_q11 ON "a" = "a_2"
+      SEMI JOIN __grebe_c3 ON "__grebe__a_2" IS NOT DISTINCT FROM "__grebe_key_tie_0"
+    ) AS __grebe_q11 ON "a" = "__grebe__a_2"
   ) AS __grebe_q12
 ) AS __grebe_q13
 
@@ -57,10 +57,10 @@ SELECT "a_2", "c", 1 AS "__grebe_weight" FROM (
   SELECT "a" AS "a_2", "c" FROM s_old
 ) AS __grebe_q2
 SEMI JOIN (
-  SELECT DISTINCT "tie_0__key" FROM (
-    SELECT "a" AS "tie_0__key" FROM r_delta
+  SELECT DISTINCT "__grebe_key_tie_0" FROM (
+    SELECT "a" AS "__grebe_key_tie_0" FROM r_delta
   ) AS __grebe_q3
-) AS __grebe_q4 ON "a_2" IS NOT DISTINCT FROM "tie_0__key"
+) AS __grebe_q4 ON "a_2" IS NOT DISTINCT FROM "__grebe_key_tie_0"
 ),
 __grebe_c2 AS (
 SELECT "a_2", "c", "__grebe_weight" FROM (
@@ -70,8 +70,8 @@ UNION ALL
 SELECT "a_2", "c", "__grebe_weight" FROM __grebe_c1
 ),
 __grebe_c3 AS (
-SELECT DISTINCT "tie_0__key" FROM (
-  SELECT "a_2" AS "tie_0__key" FROM __grebe_c2
+SELECT DISTINCT "__grebe_key_tie_0" FROM (
+  SELECT "a_2" AS "__grebe_key_tie_0" FROM __grebe_c2
 ) AS __grebe_q6
 )
 SELECT "x", "a_2", "c", "__grebe_weight" FROM (
@@ -81,7 +81,7 @@ SELECT "x", "a_2", "c", "__grebe_weight" FROM (
       SELECT "a", "x" FROM (
         SELECT "a", "x" FROM r_new
       ) AS __grebe_q5
-      SEMI JOIN __grebe_c3 ON "a" IS NOT DISTINCT FROM "tie_0__key"
+      SEMI JOIN __grebe_c3 ON "a" IS NOT DISTINCT FROM "__grebe_key_tie_0"
     ) AS __grebe_q7 ON "a" = "a_2"
   ) AS __grebe_q8
   UNION ALL
@@ -91,7 +91,7 @@ SELECT "x", "a_2", "c", "__grebe_weight" FROM (
       SELECT "a", "x" FROM (
         SELECT "a", "x" FROM r_old
       ) AS __grebe_q9
-      SEMI JOIN __grebe_c3 ON "a" IS NOT DISTINCT FROM "tie_0__key"
+      SEMI JOIN __grebe_c3 ON "a" IS NOT DISTINCT FROM "__grebe_key_tie_0"
     ) AS __grebe_q10 ON "a" = "a_2"
   ) AS __grebe_q11
 ) AS __grebe_q12
@@ -105,12 +105,12 @@ SELECT "a", "x", 1 AS "__grebe_weight" FROM (
   SELECT "a", "x" FROM r_old
 ) AS __grebe_q10
 SEMI JOIN (
-  SELECT DISTINCT "tie_0__key" FROM (
-    SELECT "a_2" AS "tie_0__key" FROM (
-      SELECT "a" AS "a_2", "c", "__grebe_weight" FROM s_delta
+  SELECT DISTINCT "__grebe_key_tie_0" FROM (
+    SELECT "__grebe__a_2" AS "__grebe_key_tie_0" FROM (
+      SELECT "a" AS "__grebe__a_2", "c", "__grebe_weight" FROM s_delta
     ) AS __grebe_q11
   ) AS __grebe_q12
-) AS __grebe_q13 ON "a" IS NOT DISTINCT FROM "tie_0__key"
+) AS __grebe_q13 ON "a" IS NOT DISTINCT FROM "__grebe_key_tie_0"
 ),
 __grebe_c2 AS (
 SELECT "a", "x", "__grebe_weight" FROM (
@@ -120,104 +120,104 @@ UNION ALL
 SELECT "a", "x", "__grebe_weight" FROM __grebe_c1
 ),
 __grebe_c3 AS (
-SELECT DISTINCT "tie_0__key" FROM (
-  SELECT "a" AS "tie_0__key" FROM __grebe_c2
+SELECT DISTINCT "__grebe_key_tie_0" FROM (
+  SELECT "a" AS "__grebe_key_tie_0" FROM __grebe_c2
 ) AS __grebe_q15
 ),
 __grebe_c4 AS (
-SELECT "a_2", "c", 1 AS "__grebe_weight" FROM (
-  SELECT "a" AS "a_2", "c" FROM s_old
+SELECT "__grebe__a_2", "c", 1 AS "__grebe_weight" FROM (
+  SELECT "a" AS "__grebe__a_2", "c" FROM s_old
 ) AS __grebe_q26
 SEMI JOIN (
-  SELECT DISTINCT "tie_0__key" FROM (
-    SELECT "a" AS "tie_0__key" FROM r_delta
+  SELECT DISTINCT "__grebe_key_tie_0" FROM (
+    SELECT "a" AS "__grebe_key_tie_0" FROM r_delta
   ) AS __grebe_q27
-) AS __grebe_q28 ON "a_2" IS NOT DISTINCT FROM "tie_0__key"
+) AS __grebe_q28 ON "__grebe__a_2" IS NOT DISTINCT FROM "__grebe_key_tie_0"
 ),
 __grebe_c5 AS (
-SELECT "a_2", "c", "__grebe_weight" FROM (
-  SELECT "a" AS "a_2", "c", "__grebe_weight" FROM s_delta
+SELECT "__grebe__a_2", "c", "__grebe_weight" FROM (
+  SELECT "a" AS "__grebe__a_2", "c", "__grebe_weight" FROM s_delta
 ) AS __grebe_q25
 UNION ALL
-SELECT "a_2", "c", "__grebe_weight" FROM __grebe_c4
+SELECT "__grebe__a_2", "c", "__grebe_weight" FROM __grebe_c4
 ),
 __grebe_c6 AS (
-SELECT DISTINCT "tie_0__key" FROM (
-  SELECT "a_2" AS "tie_0__key" FROM __grebe_c5
+SELECT DISTINCT "__grebe_key_tie_0" FROM (
+  SELECT "__grebe__a_2" AS "__grebe_key_tie_0" FROM __grebe_c5
 ) AS __grebe_q30
 )
 SELECT "x", "c", "__grebe_weight" FROM (
-  SELECT "a", "x", "a_2", "c", "__grebe_weight" FROM (
-    SELECT "a", "x", "a_2", "c", "__grebe_weight" FROM (
-      SELECT "a", "x", "a_2", "c", "__grebe_weight" FROM (
+  SELECT "a", "x", "__grebe__a_2", "c", "__grebe_weight" FROM (
+    SELECT "a", "x", "__grebe__a_2", "c", "__grebe_weight" FROM (
+      SELECT "a", "x", "__grebe__a_2", "c", "__grebe_weight" FROM (
         SELECT "a", "x", "__grebe_weight" FROM r_delta
       ) AS __grebe_q1
       JOIN (
-        SELECT "a_2", "c" FROM (
-          SELECT "a" AS "a_2", "c" FROM s_old
+        SELECT "__grebe__a_2", "c" FROM (
+          SELECT "a" AS "__grebe__a_2", "c" FROM s_old
         ) AS __grebe_q2
-      ) AS __grebe_q3 ON "a" = "a_2"
+      ) AS __grebe_q3 ON "a" = "__grebe__a_2"
     ) AS __grebe_q4
     UNION ALL
-    SELECT "a", "x", "a_2", "c", "__grebe_weight" FROM (
-      SELECT "a", "x", "a_2", "c", "__grebe_weight" FROM (
-        SELECT "a" AS "a_2", "c", "__grebe_weight" FROM s_delta
+    SELECT "a", "x", "__grebe__a_2", "c", "__grebe_weight" FROM (
+      SELECT "a", "x", "__grebe__a_2", "c", "__grebe_weight" FROM (
+        SELECT "a" AS "__grebe__a_2", "c", "__grebe_weight" FROM s_delta
       ) AS __grebe_q5
       JOIN (
         SELECT "a", "x" FROM r_new
-      ) AS __grebe_q6 ON "a" = "a_2"
+      ) AS __grebe_q6 ON "a" = "__grebe__a_2"
     ) AS __grebe_q7
   ) AS __grebe_q8
   UNION ALL
-  SELECT "a", "x", "a_2", "c", "__grebe_weight" FROM (
-    SELECT "a", "x", "a_2", "c", "__grebe_weight" FROM (
+  SELECT "a", "x", "__grebe__a_2", "c", "__grebe_weight" FROM (
+    SELECT "a", "x", "__grebe__a_2", "c", "__grebe_weight" FROM (
       SELECT "a", "x", "__grebe_weight" FROM (
         SELECT "a", "x", "__grebe_weight" FROM __grebe_c2
         ANTI JOIN (
-          SELECT "a_2", "c" FROM (
-            SELECT "a" AS "a_2", "c" FROM s_new
+          SELECT "__grebe__a_2", "c" FROM (
+            SELECT "a" AS "__grebe__a_2", "c" FROM s_new
           ) AS __grebe_q14
-          SEMI JOIN __grebe_c3 ON "a_2" IS NOT DISTINCT FROM "tie_0__key"
-        ) AS __grebe_q16 ON "a" = "a_2"
+          SEMI JOIN __grebe_c3 ON "__grebe__a_2" IS NOT DISTINCT FROM "__grebe_key_tie_0"
+        ) AS __grebe_q16 ON "a" = "__grebe__a_2"
       ) AS __grebe_q17
       UNION ALL
       SELECT "a", "x", "__grebe_weight" FROM (
         SELECT "a", "x", -"__grebe_weight" AS "__grebe_weight" FROM __grebe_c1
         ANTI JOIN (
-          SELECT "a_2", "c" FROM (
-            SELECT "a" AS "a_2", "c" FROM s_old
+          SELECT "__grebe__a_2", "c" FROM (
+            SELECT "a" AS "__grebe__a_2", "c" FROM s_old
           ) AS __grebe_q18
-          SEMI JOIN __grebe_c3 ON "a_2" IS NOT DISTINCT FROM "tie_0__key"
-        ) AS __grebe_q19 ON "a" = "a_2"
+          SEMI JOIN __grebe_c3 ON "__grebe__a_2" IS NOT DISTINCT FROM "__grebe_key_tie_0"
+        ) AS __grebe_q19 ON "a" = "__grebe__a_2"
       ) AS __grebe_q20
     ) AS __grebe_q21
     LEFT JOIN (
-      SELECT "a_2", "c" FROM (
-        SELECT "a" AS "a_2", "c" FROM s_new
+      SELECT "__grebe__a_2", "c" FROM (
+        SELECT "a" AS "__grebe__a_2", "c" FROM s_new
       ) AS __grebe_q22 WHERE FALSE
     ) AS __grebe_q23 ON FALSE
   ) AS __grebe_q24
   UNION ALL
-  SELECT "a", "x", "a_2", "c", "__grebe_weight" FROM (
-    SELECT "a", "x", "a_2", "c", "__grebe_weight" FROM (
-      SELECT "a_2", "c", "__grebe_weight" FROM (
-        SELECT "a_2", "c", "__grebe_weight" FROM __grebe_c5
+  SELECT "a", "x", "__grebe__a_2", "c", "__grebe_weight" FROM (
+    SELECT "a", "x", "__grebe__a_2", "c", "__grebe_weight" FROM (
+      SELECT "__grebe__a_2", "c", "__grebe_weight" FROM (
+        SELECT "__grebe__a_2", "c", "__grebe_weight" FROM __grebe_c5
         ANTI JOIN (
           SELECT "a", "x" FROM (
             SELECT "a", "x" FROM r_new
           ) AS __grebe_q29
-          SEMI JOIN __grebe_c6 ON "a" IS NOT DISTINCT FROM "tie_0__key"
-        ) AS __grebe_q31 ON "a" = "a_2"
+          SEMI JOIN __grebe_c6 ON "a" IS NOT DISTINCT FROM "__grebe_key_tie_0"
+        ) AS __grebe_q31 ON "a" = "__grebe__a_2"
       ) AS __grebe_q32
       UNION ALL
-      SELECT "a_2", "c", "__grebe_weight" FROM (
-        SELECT "a_2", "c", -"__grebe_weight" AS "__grebe_weight" FROM __grebe_c4
+      SELECT "__grebe__a_2", "c", "__grebe_weight" FROM (
+        SELECT "__grebe__a_2", "c", -"__grebe_weight" AS "__grebe_weight" FROM __grebe_c4
         ANTI JOIN (
           SELECT "a", "x" FROM (
             SELECT "a", "x" FROM r_old
           ) AS __grebe_q33
-          SEMI JOIN __grebe_c6 ON "a" IS NOT DISTINCT FROM "tie_0__key"
-        ) AS __grebe_q34 ON "a" = "a_2"
+          SEMI JOIN __grebe_c6 ON "a" IS NOT DISTINCT FROM "__grebe_key_tie_0"
+        ) AS __grebe_q34 ON "a" = "__grebe__a_2"
       ) AS __grebe_q35
     ) AS __grebe_q36
     LEFT JOIN (
@@ -237,12 +237,12 @@ SELECT "a", "x", 1 AS "__grebe_weight" FROM (
   SELECT "a", "x" FROM r_old
 ) AS __grebe_q10
 SEMI JOIN (
-  SELECT DISTINCT "tie_0__key" FROM (
-    SELECT "a_2" AS "tie_0__key" FROM (
-      SELECT "a" AS "a_2", "c", "__grebe_weight" FROM s_delta
+  SELECT DISTINCT "__grebe_key_tie_0" FROM (
+    SELECT "__grebe__a_2" AS "__grebe_key_tie_0" FROM (
+      SELECT "a" AS "__grebe__a_2", "c", "__grebe_weight" FROM s_delta
     ) AS __grebe_q11
   ) AS __grebe_q12
-) AS __grebe_q13 ON "a" IS NOT DISTINCT FROM "tie_0__key"
+) AS __grebe_q13 ON "a" IS NOT DISTINCT FROM "__grebe_key_tie_0"
 ),
 __grebe_c2 AS (
 SELECT "a", "x", "__grebe_weight" FROM (
@@ -252,104 +252,104 @@ UNION ALL
 SELECT "a", "x", "__grebe_weight" FROM __grebe_c1
 ),
 __grebe_c3 AS (
-SELECT DISTINCT "tie_0__key" FROM (
-  SELECT "a" AS "tie_0__key" FROM __grebe_c2
+SELECT DISTINCT "__grebe_key_tie_0" FROM (
+  SELECT "a" AS "__grebe_key_tie_0" FROM __grebe_c2
 ) AS __grebe_q15
 ),
 __grebe_c4 AS (
-SELECT "a_2", "c", 1 AS "__grebe_weight" FROM (
-  SELECT "a" AS "a_2", "c" FROM s_old
+SELECT "__grebe__a_2", "c", 1 AS "__grebe_weight" FROM (
+  SELECT "a" AS "__grebe__a_2", "c" FROM s_old
 ) AS __grebe_q26
 SEMI JOIN (
-  SELECT DISTINCT "tie_0__key" FROM (
-    SELECT "a" AS "tie_0__key" FROM r_delta
+  SELECT DISTINCT "__grebe_key_tie_0" FROM (
+    SELECT "a" AS "__grebe_key_tie_0" FROM r_delta
   ) AS __grebe_q27
-) AS __grebe_q28 ON "a_2" IS NOT DISTINCT FROM "tie_0__key"
+) AS __grebe_q28 ON "__grebe__a_2" IS NOT DISTINCT FROM "__grebe_key_tie_0"
 ),
 __grebe_c5 AS (
-SELECT "a_2", "c", "__grebe_weight" FROM (
-  SELECT "a" AS "a_2", "c", "__grebe_weight" FROM s_delta
+SELECT "__grebe__a_2", "c", "__grebe_weight" FROM (
+  SELECT "a" AS "__grebe__a_2", "c", "__grebe_weight" FROM s_delta
 ) AS __grebe_q25
 UNION ALL
-SELECT "a_2", "c", "__grebe_weight" FROM __grebe_c4
+SELECT "__grebe__a_2", "c", "__grebe_weight" FROM __grebe_c4
 ),
 __grebe_c6 AS (
-SELECT DISTINCT "tie_0__key" FROM (
-  SELECT "a_2" AS "tie_0__key" FROM __grebe_c5
+SELECT DISTINCT "__grebe_key_tie_0" FROM (
+  SELECT "__grebe__a_2" AS "__grebe_key_tie_0" FROM __grebe_c5
 ) AS __grebe_q30
 )
-SELECT COALESCE("a", "a_2") AS "a_3", "x", "c", "__grebe_weight" FROM (
-  SELECT "a", "x", "a_2", "c", "__grebe_weight" FROM (
-    SELECT "a", "x", "a_2", "c", "__grebe_weight" FROM (
-      SELECT "a", "x", "a_2", "c", "__grebe_weight" FROM (
+SELECT COALESCE("a", "__grebe__a_2") AS "a_3", "x", "c", "__grebe_weight" FROM (
+  SELECT "a", "x", "__grebe__a_2", "c", "__grebe_weight" FROM (
+    SELECT "a", "x", "__grebe__a_2", "c", "__grebe_weight" FROM (
+      SELECT "a", "x", "__grebe__a_2", "c", "__grebe_weight" FROM (
         SELECT "a", "x", "__grebe_weight" FROM r_delta
       ) AS __grebe_q1
       JOIN (
-        SELECT "a_2", "c" FROM (
-          SELECT "a" AS "a_2", "c" FROM s_old
+        SELECT "__grebe__a_2", "c" FROM (
+          SELECT "a" AS "__grebe__a_2", "c" FROM s_old
         ) AS __grebe_q2
-      ) AS __grebe_q3 ON "a" = "a_2"
+      ) AS __grebe_q3 ON "a" = "__grebe__a_2"
     ) AS __grebe_q4
     UNION ALL
-    SELECT "a", "x", "a_2", "c", "__grebe_weight" FROM (
-      SELECT "a", "x", "a_2", "c", "__grebe_weight" FROM (
-        SELECT "a" AS "a_2", "c", "__grebe_weight" FROM s_delta
+    SELECT "a", "x", "__grebe__a_2", "c", "__grebe_weight" FROM (
+      SELECT "a", "x", "__grebe__a_2", "c", "__grebe_weight" FROM (
+        SELECT "a" AS "__grebe__a_2", "c", "__grebe_weight" FROM s_delta
       ) AS __grebe_q5
       JOIN (
         SELECT "a", "x" FROM r_new
-      ) AS __grebe_q6 ON "a" = "a_2"
+      ) AS __grebe_q6 ON "a" = "__grebe__a_2"
     ) AS __grebe_q7
   ) AS __grebe_q8
   UNION ALL
-  SELECT "a", "x", "a_2", "c", "__grebe_weight" FROM (
-    SELECT "a", "x", "a_2", "c", "__grebe_weight" FROM (
+  SELECT "a", "x", "__grebe__a_2", "c", "__grebe_weight" FROM (
+    SELECT "a", "x", "__grebe__a_2", "c", "__grebe_weight" FROM (
       SELECT "a", "x", "__grebe_weight" FROM (
         SELECT "a", "x", "__grebe_weight" FROM __grebe_c2
         ANTI JOIN (
-          SELECT "a_2", "c" FROM (
-            SELECT "a" AS "a_2", "c" FROM s_new
+          SELECT "__grebe__a_2", "c" FROM (
+            SELECT "a" AS "__grebe__a_2", "c" FROM s_new
           ) AS __grebe_q14
-          SEMI JOIN __grebe_c3 ON "a_2" IS NOT DISTINCT FROM "tie_0__key"
-        ) AS __grebe_q16 ON "a" = "a_2"
+          SEMI JOIN __grebe_c3 ON "__grebe__a_2" IS NOT DISTINCT FROM "__grebe_key_tie_0"
+        ) AS __grebe_q16 ON "a" = "__grebe__a_2"
       ) AS __grebe_q17
       UNION ALL
       SELECT "a", "x", "__grebe_weight" FROM (
         SELECT "a", "x", -"__grebe_weight" AS "__grebe_weight" FROM __grebe_c1
         ANTI JOIN (
-          SELECT "a_2", "c" FROM (
-            SELECT "a" AS "a_2", "c" FROM s_old
+          SELECT "__grebe__a_2", "c" FROM (
+            SELECT "a" AS "__grebe__a_2", "c" FROM s_old
           ) AS __grebe_q18
-          SEMI JOIN __grebe_c3 ON "a_2" IS NOT DISTINCT FROM "tie_0__key"
-        ) AS __grebe_q19 ON "a" = "a_2"
+          SEMI JOIN __grebe_c3 ON "__grebe__a_2" IS NOT DISTINCT FROM "__grebe_key_tie_0"
+        ) AS __grebe_q19 ON "a" = "__grebe__a_2"
       ) AS __grebe_q20
     ) AS __grebe_q21
     LEFT JOIN (
-      SELECT "a_2", "c" FROM (
-        SELECT "a" AS "a_2", "c" FROM s_new
+      SELECT "__grebe__a_2", "c" FROM (
+        SELECT "a" AS "__grebe__a_2", "c" FROM s_new
       ) AS __grebe_q22 WHERE FALSE
     ) AS __grebe_q23 ON FALSE
   ) AS __grebe_q24
   UNION ALL
-  SELECT "a", "x", "a_2", "c", "__grebe_weight" FROM (
-    SELECT "a", "x", "a_2", "c", "__grebe_weight" FROM (
-      SELECT "a_2", "c", "__grebe_weight" FROM (
-        SELECT "a_2", "c", "__grebe_weight" FROM __grebe_c5
+  SELECT "a", "x", "__grebe__a_2", "c", "__grebe_weight" FROM (
+    SELECT "a", "x", "__grebe__a_2", "c", "__grebe_weight" FROM (
+      SELECT "__grebe__a_2", "c", "__grebe_weight" FROM (
+        SELECT "__grebe__a_2", "c", "__grebe_weight" FROM __grebe_c5
         ANTI JOIN (
           SELECT "a", "x" FROM (
             SELECT "a", "x" FROM r_new
           ) AS __grebe_q29
-          SEMI JOIN __grebe_c6 ON "a" IS NOT DISTINCT FROM "tie_0__key"
-        ) AS __grebe_q31 ON "a" = "a_2"
+          SEMI JOIN __grebe_c6 ON "a" IS NOT DISTINCT FROM "__grebe_key_tie_0"
+        ) AS __grebe_q31 ON "a" = "__grebe__a_2"
       ) AS __grebe_q32
       UNION ALL
-      SELECT "a_2", "c", "__grebe_weight" FROM (
-        SELECT "a_2", "c", -"__grebe_weight" AS "__grebe_weight" FROM __grebe_c4
+      SELECT "__grebe__a_2", "c", "__grebe_weight" FROM (
+        SELECT "__grebe__a_2", "c", -"__grebe_weight" AS "__grebe_weight" FROM __grebe_c4
         ANTI JOIN (
           SELECT "a", "x" FROM (
             SELECT "a", "x" FROM r_old
           ) AS __grebe_q33
-          SEMI JOIN __grebe_c6 ON "a" IS NOT DISTINCT FROM "tie_0__key"
-        ) AS __grebe_q34 ON "a" = "a_2"
+          SEMI JOIN __grebe_c6 ON "a" IS NOT DISTINCT FROM "__grebe_key_tie_0"
+        ) AS __grebe_q34 ON "a" = "__grebe__a_2"
       ) AS __grebe_q35
     ) AS __grebe_q36
     LEFT JOIN (
@@ -437,12 +437,12 @@ SELECT "a", "x", 1 AS "__grebe_weight" FROM (
   SELECT "a", "x" FROM r_old
 ) AS __grebe_q2
 SEMI JOIN (
-  SELECT DISTINCT "tie_0__key" FROM (
-    SELECT "a_2" AS "tie_0__key" FROM (
-      SELECT "a" AS "a_2", "c", "__grebe_weight" FROM s_delta
+  SELECT DISTINCT "__grebe_key_tie_0" FROM (
+    SELECT "__grebe__a_2" AS "__grebe_key_tie_0" FROM (
+      SELECT "a" AS "__grebe__a_2", "c", "__grebe_weight" FROM s_delta
     ) AS __grebe_q3
   ) AS __grebe_q4
-) AS __grebe_q5 ON "a" IS NOT DISTINCT FROM "tie_0__key"
+) AS __grebe_q5 ON "a" IS NOT DISTINCT FROM "__grebe_key_tie_0"
 ),
 __grebe_c2 AS (
 SELECT "a", "x", "__grebe_weight" FROM (
@@ -452,76 +452,76 @@ UNION ALL
 SELECT "a", "x", "__grebe_weight" FROM __grebe_c1
 ),
 __grebe_c3 AS (
-SELECT DISTINCT "tie_0__key" FROM (
-  SELECT "a" AS "tie_0__key" FROM __grebe_c2
+SELECT DISTINCT "__grebe_key_tie_0" FROM (
+  SELECT "a" AS "__grebe_key_tie_0" FROM __grebe_c2
 ) AS __grebe_q7
 ),
 __grebe_c4 AS (
-SELECT "a", "x", "a_2", "c", 1 AS "__grebe_weight" FROM (
-  SELECT "a", "x", "a_2", "c" FROM (
+SELECT "a", "x", "__grebe__a_2", "c", 1 AS "__grebe_weight" FROM (
+  SELECT "a", "x", "__grebe__a_2", "c" FROM (
     SELECT "a", "x" FROM r_old
   ) AS __grebe_q14
   LEFT JOIN (
-    SELECT "a" AS "a_2", "c" FROM s_old
-  ) AS __grebe_q15 ON "a" = "a_2"
+    SELECT "a" AS "__grebe__a_2", "c" FROM s_old
+  ) AS __grebe_q15 ON "a" = "__grebe__a_2"
 ) AS __grebe_q16
 SEMI JOIN (
-  SELECT DISTINCT "tie_0__key" FROM (
-    SELECT "c_2" AS "tie_0__key" FROM (
-      SELECT "c" AS "c_2", "z", "__grebe_weight" FROM t_delta
+  SELECT DISTINCT "__grebe_key_tie_0" FROM (
+    SELECT "__grebe__c_2" AS "__grebe_key_tie_0" FROM (
+      SELECT "c" AS "__grebe__c_2", "z", "__grebe_weight" FROM t_delta
     ) AS __grebe_q17
   ) AS __grebe_q18
-) AS __grebe_q19 ON "c" IS NOT DISTINCT FROM "tie_0__key"
+) AS __grebe_q19 ON "c" IS NOT DISTINCT FROM "__grebe_key_tie_0"
 ),
 __grebe_c5 AS (
-SELECT "a", "x", "a_2", "c", "__grebe_weight" FROM (
-  SELECT "a", "x", "a_2", "c", "__grebe_weight" FROM (
-    SELECT "a", "x", "a_2", "c", "__grebe_weight" FROM __grebe_c2
+SELECT "a", "x", "__grebe__a_2", "c", "__grebe_weight" FROM (
+  SELECT "a", "x", "__grebe__a_2", "c", "__grebe_weight" FROM (
+    SELECT "a", "x", "__grebe__a_2", "c", "__grebe_weight" FROM __grebe_c2
     LEFT JOIN (
-      SELECT "a_2", "c" FROM (
-        SELECT "a" AS "a_2", "c" FROM s_new
+      SELECT "__grebe__a_2", "c" FROM (
+        SELECT "a" AS "__grebe__a_2", "c" FROM s_new
       ) AS __grebe_q6
-      SEMI JOIN __grebe_c3 ON "a_2" IS NOT DISTINCT FROM "tie_0__key"
-    ) AS __grebe_q8 ON "a" = "a_2"
+      SEMI JOIN __grebe_c3 ON "__grebe__a_2" IS NOT DISTINCT FROM "__grebe_key_tie_0"
+    ) AS __grebe_q8 ON "a" = "__grebe__a_2"
   ) AS __grebe_q9
   UNION ALL
-  SELECT "a", "x", "a_2", "c", "__grebe_weight" FROM (
-    SELECT "a", "x", "a_2", "c", -"__grebe_weight" AS "__grebe_weight" FROM __grebe_c1
+  SELECT "a", "x", "__grebe__a_2", "c", "__grebe_weight" FROM (
+    SELECT "a", "x", "__grebe__a_2", "c", -"__grebe_weight" AS "__grebe_weight" FROM __grebe_c1
     LEFT JOIN (
-      SELECT "a_2", "c" FROM (
-        SELECT "a" AS "a_2", "c" FROM s_old
+      SELECT "__grebe__a_2", "c" FROM (
+        SELECT "a" AS "__grebe__a_2", "c" FROM s_old
       ) AS __grebe_q10
-      SEMI JOIN __grebe_c3 ON "a_2" IS NOT DISTINCT FROM "tie_0__key"
-    ) AS __grebe_q11 ON "a" = "a_2"
+      SEMI JOIN __grebe_c3 ON "__grebe__a_2" IS NOT DISTINCT FROM "__grebe_key_tie_0"
+    ) AS __grebe_q11 ON "a" = "__grebe__a_2"
   ) AS __grebe_q12
 ) AS __grebe_q13
 UNION ALL
-SELECT "a", "x", "a_2", "c", "__grebe_weight" FROM __grebe_c4
+SELECT "a", "x", "__grebe__a_2", "c", "__grebe_weight" FROM __grebe_c4
 ),
 __grebe_c6 AS (
-SELECT DISTINCT "tie_0__key" FROM (
-  SELECT "c" AS "tie_0__key" FROM __grebe_c5
+SELECT DISTINCT "__grebe_key_tie_0" FROM (
+  SELECT "c" AS "__grebe_key_tie_0" FROM __grebe_c5
 ) AS __grebe_q21
 )
 SELECT "x", "c", "z", "__grebe_weight" FROM (
-  SELECT "a", "x", "a_2", "c", "c_2", "z", "__grebe_weight" FROM (
-    SELECT "a", "x", "a_2", "c", "c_2", "z", "__grebe_weight" FROM __grebe_c5
+  SELECT "a", "x", "__grebe__a_2", "c", "__grebe__c_2", "z", "__grebe_weight" FROM (
+    SELECT "a", "x", "__grebe__a_2", "c", "__grebe__c_2", "z", "__grebe_weight" FROM __grebe_c5
     LEFT JOIN (
-      SELECT "c_2", "z" FROM (
-        SELECT "c" AS "c_2", "z" FROM t_new
+      SELECT "__grebe__c_2", "z" FROM (
+        SELECT "c" AS "__grebe__c_2", "z" FROM t_new
       ) AS __grebe_q20
-      SEMI JOIN __grebe_c6 ON "c_2" IS NOT DISTINCT FROM "tie_0__key"
-    ) AS __grebe_q22 ON "c" = "c_2"
+      SEMI JOIN __grebe_c6 ON "__grebe__c_2" IS NOT DISTINCT FROM "__grebe_key_tie_0"
+    ) AS __grebe_q22 ON "c" = "__grebe__c_2"
   ) AS __grebe_q23
   UNION ALL
-  SELECT "a", "x", "a_2", "c", "c_2", "z", "__grebe_weight" FROM (
-    SELECT "a", "x", "a_2", "c", "c_2", "z", -"__grebe_weight" AS "__grebe_weight" FROM __grebe_c4
+  SELECT "a", "x", "__grebe__a_2", "c", "__grebe__c_2", "z", "__grebe_weight" FROM (
+    SELECT "a", "x", "__grebe__a_2", "c", "__grebe__c_2", "z", -"__grebe_weight" AS "__grebe_weight" FROM __grebe_c4
     LEFT JOIN (
-      SELECT "c_2", "z" FROM (
-        SELECT "c" AS "c_2", "z" FROM t_old
+      SELECT "__grebe__c_2", "z" FROM (
+        SELECT "c" AS "__grebe__c_2", "z" FROM t_old
       ) AS __grebe_q24
-      SEMI JOIN __grebe_c6 ON "c_2" IS NOT DISTINCT FROM "tie_0__key"
-    ) AS __grebe_q25 ON "c" = "c_2"
+      SEMI JOIN __grebe_c6 ON "__grebe__c_2" IS NOT DISTINCT FROM "__grebe_key_tie_0"
+    ) AS __grebe_q25 ON "c" = "__grebe__c_2"
   ) AS __grebe_q26
 ) AS __grebe_q27
 
@@ -530,8 +530,8 @@ SELECT "x", "c", "z", "__grebe_weight" FROM (
 SELECT r.x, q.z FROM r LEFT JOIN (SELECT s.a, t.z FROM s LEFT JOIN t ON s.c = t.c) AS q ON r.a = q.a
 -- delta
 WITH __grebe_c1 AS (
-SELECT "c_2" FROM (
-  SELECT "c" AS "c_2", "z", "__grebe_weight" FROM t_delta
+SELECT "__grebe__c_2" FROM (
+  SELECT "c" AS "__grebe__c_2", "z", "__grebe_weight" FROM t_delta
 ) AS __grebe_q5
 ),
 __grebe_c2 AS (
@@ -539,30 +539,30 @@ SELECT "a", "x", 1 AS "__grebe_weight" FROM (
   SELECT "a", "x" FROM r_old
 ) AS __grebe_q2
 SEMI JOIN (
-  SELECT DISTINCT "tie_0__key" FROM (
-    SELECT "tie_0__key" FROM (
-      SELECT "a_2" AS "tie_0__key" FROM (
-        SELECT "a" AS "a_2", "c", "__grebe_weight" FROM s_delta
+  SELECT DISTINCT "__grebe_key_tie_0" FROM (
+    SELECT "__grebe_key_tie_0" FROM (
+      SELECT "__grebe__a_2" AS "__grebe_key_tie_0" FROM (
+        SELECT "a" AS "__grebe__a_2", "c", "__grebe_weight" FROM s_delta
       ) AS __grebe_q3
     ) AS __grebe_q4
     UNION ALL
-    SELECT "tie_0__key" FROM (
-      SELECT "tie_0__key" FROM (
-        SELECT "a_2" AS "tie_0__key" FROM __grebe_c1
+    SELECT "__grebe_key_tie_0" FROM (
+      SELECT "__grebe_key_tie_0" FROM (
+        SELECT "__grebe__a_2" AS "__grebe_key_tie_0" FROM __grebe_c1
         JOIN (
-          SELECT "a" AS "a_2", "c" FROM s_new
-        ) AS __grebe_q6 ON "c" = "c_2"
+          SELECT "a" AS "__grebe__a_2", "c" FROM s_new
+        ) AS __grebe_q6 ON "c" = "__grebe__c_2"
       ) AS __grebe_q7
       UNION ALL
-      SELECT "tie_0__key" FROM (
-        SELECT "a_2" AS "tie_0__key" FROM __grebe_c1
+      SELECT "__grebe_key_tie_0" FROM (
+        SELECT "__grebe__a_2" AS "__grebe_key_tie_0" FROM __grebe_c1
         JOIN (
-          SELECT "a" AS "a_2", "c" FROM s_old
-        ) AS __grebe_q8 ON "c" = "c_2"
+          SELECT "a" AS "__grebe__a_2", "c" FROM s_old
+        ) AS __grebe_q8 ON "c" = "__grebe__c_2"
       ) AS __grebe_q9
     ) AS __grebe_q10
   ) AS __grebe_q11
-) AS __grebe_q12 ON "a" IS NOT DISTINCT FROM "tie_0__key"
+) AS __grebe_q12 ON "a" IS NOT DISTINCT FROM "__grebe_key_tie_0"
 ),
 __grebe_c3 AS (
 SELECT "a", "x", "__grebe_weight" FROM (
@@ -572,39 +572,39 @@ UNION ALL
 SELECT "a", "x", "__grebe_weight" FROM __grebe_c2
 ),
 __grebe_c4 AS (
-SELECT DISTINCT "tie_0__key" FROM (
-  SELECT "a" AS "tie_0__key" FROM __grebe_c3
+SELECT DISTINCT "__grebe_key_tie_0" FROM (
+  SELECT "a" AS "__grebe_key_tie_0" FROM __grebe_c3
 ) AS __grebe_q14
 )
 SELECT "x", "z", "__grebe_weight" FROM (
-  SELECT "a", "x", "a_2", "c", "c_2", "z", "__grebe_weight" FROM (
-    SELECT "a", "x", "a_2", "c", "c_2", "z", "__grebe_weight" FROM __grebe_c3
+  SELECT "a", "x", "__grebe__a_2", "c", "__grebe__c_2", "z", "__grebe_weight" FROM (
+    SELECT "a", "x", "__grebe__a_2", "c", "__grebe__c_2", "z", "__grebe_weight" FROM __grebe_c3
     LEFT JOIN (
-      SELECT "a_2", "c", "c_2", "z" FROM (
-        SELECT "a_2", "c" FROM (
-          SELECT "a" AS "a_2", "c" FROM s_new
+      SELECT "__grebe__a_2", "c", "__grebe__c_2", "z" FROM (
+        SELECT "__grebe__a_2", "c" FROM (
+          SELECT "a" AS "__grebe__a_2", "c" FROM s_new
         ) AS __grebe_q13
-        SEMI JOIN __grebe_c4 ON "a_2" IS NOT DISTINCT FROM "tie_0__key"
+        SEMI JOIN __grebe_c4 ON "__grebe__a_2" IS NOT DISTINCT FROM "__grebe_key_tie_0"
       ) AS __grebe_q15
       LEFT JOIN (
-        SELECT "c" AS "c_2", "z" FROM t_new
-      ) AS __grebe_q16 ON "c" = "c_2"
-    ) AS __grebe_q17 ON "a" = "a_2"
+        SELECT "c" AS "__grebe__c_2", "z" FROM t_new
+      ) AS __grebe_q16 ON "c" = "__grebe__c_2"
+    ) AS __grebe_q17 ON "a" = "__grebe__a_2"
   ) AS __grebe_q18
   UNION ALL
-  SELECT "a", "x", "a_2", "c", "c_2", "z", "__grebe_weight" FROM (
-    SELECT "a", "x", "a_2", "c", "c_2", "z", -"__grebe_weight" AS "__grebe_weight" FROM __grebe_c2
+  SELECT "a", "x", "__grebe__a_2", "c", "__grebe__c_2", "z", "__grebe_weight" FROM (
+    SELECT "a", "x", "__grebe__a_2", "c", "__grebe__c_2", "z", -"__grebe_weight" AS "__grebe_weight" FROM __grebe_c2
     LEFT JOIN (
-      SELECT "a_2", "c", "c_2", "z" FROM (
-        SELECT "a_2", "c" FROM (
-          SELECT "a" AS "a_2", "c" FROM s_old
+      SELECT "__grebe__a_2", "c", "__grebe__c_2", "z" FROM (
+        SELECT "__grebe__a_2", "c" FROM (
+          SELECT "a" AS "__grebe__a_2", "c" FROM s_old
         ) AS __grebe_q19
-        SEMI JOIN __grebe_c4 ON "a_2" IS NOT DISTINCT FROM "tie_0__key"
+        SEMI JOIN __grebe_c4 ON "__grebe__a_2" IS NOT DISTINCT FROM "__grebe_key_tie_0"
       ) AS __grebe_q20
       LEFT JOIN (
-        SELECT "c" AS "c_2", "z" FROM t_old
-      ) AS __grebe_q21 ON "c" = "c_2"
-    ) AS __grebe_q22 ON "a" = "a_2"
+        SELECT "c" AS "__grebe__c_2", "z" FROM t_old
+      ) AS __grebe_q21 ON "c" = "__grebe__c_2"
+    ) AS __grebe_q22 ON "a" = "__grebe__a_2"
   ) AS __grebe_q23
 ) AS __grebe_q24
 
@@ -617,12 +617,12 @@ SELECT "a", "x", 1 AS "__grebe_weight" FROM (
   SELECT "a", "x" FROM r_old
 ) AS __grebe_q2
 SEMI JOIN (
-  SELECT DISTINCT "tie_0__key" FROM (
-    SELECT "a_2" AS "tie_0__key" FROM (
-      SELECT "a" AS "a_2", "__grebe_weight" FROM s_delta
+  SELECT DISTINCT "__grebe_key_tie_0" FROM (
+    SELECT "__grebe__a_2" AS "__grebe_key_tie_0" FROM (
+      SELECT "a" AS "__grebe__a_2", "__grebe_weight" FROM s_delta
     ) AS __grebe_q3
   ) AS __grebe_q4
-) AS __grebe_q5 ON "a" IS NOT DISTINCT FROM "tie_0__key"
+) AS __grebe_q5 ON "a" IS NOT DISTINCT FROM "__grebe_key_tie_0"
 ),
 __grebe_c2 AS (
 SELECT "a", "x", "__grebe_weight" FROM (
@@ -632,29 +632,29 @@ UNION ALL
 SELECT "a", "x", "__grebe_weight" FROM __grebe_c1
 ),
 __grebe_c3 AS (
-SELECT DISTINCT "tie_0__key" FROM (
-  SELECT "a" AS "tie_0__key" FROM __grebe_c2
+SELECT DISTINCT "__grebe_key_tie_0" FROM (
+  SELECT "a" AS "__grebe_key_tie_0" FROM __grebe_c2
 ) AS __grebe_q7
 )
 SELECT "a", "x", "__grebe_weight" FROM (
-  SELECT "a", "x", "a_2", "__grebe_weight" FROM (
-    SELECT "a", "x", "a_2", "__grebe_weight" FROM __grebe_c2
+  SELECT "a", "x", "__grebe__a_2", "__grebe_weight" FROM (
+    SELECT "a", "x", "__grebe__a_2", "__grebe_weight" FROM __grebe_c2
     LEFT JOIN (
-      SELECT "a_2" FROM (
-        SELECT "a" AS "a_2" FROM s_new
+      SELECT "__grebe__a_2" FROM (
+        SELECT "a" AS "__grebe__a_2" FROM s_new
       ) AS __grebe_q6
-      SEMI JOIN __grebe_c3 ON "a_2" IS NOT DISTINCT FROM "tie_0__key"
-    ) AS __grebe_q8 ON "a" = "a_2"
+      SEMI JOIN __grebe_c3 ON "__grebe__a_2" IS NOT DISTINCT FROM "__grebe_key_tie_0"
+    ) AS __grebe_q8 ON "a" = "__grebe__a_2"
   ) AS __grebe_q9
   UNION ALL
-  SELECT "a", "x", "a_2", "__grebe_weight" FROM (
-    SELECT "a", "x", "a_2", -"__grebe_weight" AS "__grebe_weight" FROM __grebe_c1
+  SELECT "a", "x", "__grebe__a_2", "__grebe_weight" FROM (
+    SELECT "a", "x", "__grebe__a_2", -"__grebe_weight" AS "__grebe_weight" FROM __grebe_c1
     LEFT JOIN (
-      SELECT "a_2" FROM (
-        SELECT "a" AS "a_2" FROM s_old
+      SELECT "__grebe__a_2" FROM (
+        SELECT "a" AS "__grebe__a_2" FROM s_old
       ) AS __grebe_q10
-      SEMI JOIN __grebe_c3 ON "a_2" IS NOT DISTINCT FROM "tie_0__key"
-    ) AS __grebe_q11 ON "a" = "a_2"
+      SEMI JOIN __grebe_c3 ON "__grebe__a_2" IS NOT DISTINCT FROM "__grebe_key_tie_0"
+    ) AS __grebe_q11 ON "a" = "__grebe__a_2"
   ) AS __grebe_q12
 ) AS __grebe_q13
-WHERE "a_2" IS NULL
+WHERE "__grebe__a_2" IS NULL

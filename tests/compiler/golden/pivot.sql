@@ -10,10 +10,10 @@ SELECT "a", CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0 THEN
         SELECT "a", "b", "x" FROM r_new
       ) AS __grebe_q1
       SEMI JOIN (
-        SELECT DISTINCT "a__key" FROM (
-          SELECT "a" AS "a__key" FROM r_delta
+        SELECT DISTINCT "__grebe_key_a" FROM (
+          SELECT "a" AS "__grebe_key_a" FROM r_delta
         ) AS __grebe_q2
-      ) AS __grebe_q3 ON "a" IS NOT DISTINCT FROM "a__key"
+      ) AS __grebe_q3 ON "a" IS NOT DISTINCT FROM "__grebe_key_a"
     ) AS __grebe_q4
   ) AS __grebe_q5
   UNION ALL
@@ -44,12 +44,12 @@ SELECT "a", "1", "2", "__grebe_weight" FROM (
 SELECT a, name, value FROM (SELECT a, b, x FROM r) AS q UNPIVOT (value FOR name IN (b, x))
 -- delta
 SELECT "a_4", "name", "value", "__grebe_weight" FROM (
-  SELECT "a_2" AS "a_4", "label" AS "name", "b_2" AS "value", "__grebe_weight" FROM (
-    SELECT "a" AS "a_2", 'b' AS "label", "b" AS "b_2", "__grebe_weight" FROM r_delta
+  SELECT "__grebe__a_2" AS "a_4", "__grebe__label" AS "name", "__grebe__b_2" AS "value", "__grebe_weight" FROM (
+    SELECT "a" AS "__grebe__a_2", 'b' AS "__grebe__label", "b" AS "__grebe__b_2", "__grebe_weight" FROM r_delta
   ) AS __grebe_q1
   UNION ALL
-  SELECT "a_3" AS "a_4", "label_2" AS "name", "x_2" AS "value", "__grebe_weight" FROM (
-    SELECT "a" AS "a_3", 'x' AS "label_2", "x" AS "x_2", "__grebe_weight" FROM r_delta
+  SELECT "__grebe__a_3" AS "a_4", "__grebe__label_2" AS "name", "__grebe__x_2" AS "value", "__grebe_weight" FROM (
+    SELECT "a" AS "__grebe__a_3", 'x' AS "__grebe__label_2", "x" AS "__grebe__x_2", "__grebe_weight" FROM r_delta
   ) AS __grebe_q2
 ) AS __grebe_q3
 WHERE NOT ("value" IS NULL)

@@ -7,12 +7,12 @@ SELECT "a", "x", 1 AS "__grebe_weight" FROM (
   SELECT "a", "x" FROM r_old
 ) AS __grebe_q2
 SEMI JOIN (
-  SELECT DISTINCT "tie_0__key" FROM (
-    SELECT "a_2" AS "tie_0__key" FROM (
-      SELECT "a" AS "a_2", "__grebe_weight" FROM s_delta
+  SELECT DISTINCT "__grebe_key_tie_0" FROM (
+    SELECT "__grebe__a_2" AS "__grebe_key_tie_0" FROM (
+      SELECT "a" AS "__grebe__a_2", "__grebe_weight" FROM s_delta
     ) AS __grebe_q3
   ) AS __grebe_q4
-) AS __grebe_q5 ON "a" IS NOT DISTINCT FROM "tie_0__key"
+) AS __grebe_q5 ON "a" IS NOT DISTINCT FROM "__grebe_key_tie_0"
 ),
 __grebe_c2 AS (
 SELECT "a", "x", "__grebe_weight" FROM (
@@ -22,28 +22,28 @@ UNION ALL
 SELECT "a", "x", "__grebe_weight" FROM __grebe_c1
 ),
 __grebe_c3 AS (
-SELECT DISTINCT "tie_0__key" FROM (
-  SELECT "a" AS "tie_0__key" FROM __grebe_c2
+SELECT DISTINCT "__grebe_key_tie_0" FROM (
+  SELECT "a" AS "__grebe_key_tie_0" FROM __grebe_c2
 ) AS __grebe_q7
 )
 SELECT "a", "x", "__grebe_weight" FROM (
   SELECT "a", "x", "__grebe_weight" FROM __grebe_c2
   SEMI JOIN (
-    SELECT "a_2" FROM (
-      SELECT "a" AS "a_2" FROM s_new
+    SELECT "__grebe__a_2" FROM (
+      SELECT "a" AS "__grebe__a_2" FROM s_new
     ) AS __grebe_q6
-    SEMI JOIN __grebe_c3 ON "a_2" IS NOT DISTINCT FROM "tie_0__key"
-  ) AS __grebe_q8 ON "a_2" = "a"
+    SEMI JOIN __grebe_c3 ON "__grebe__a_2" IS NOT DISTINCT FROM "__grebe_key_tie_0"
+  ) AS __grebe_q8 ON "__grebe__a_2" = "a"
 ) AS __grebe_q9
 UNION ALL
 SELECT "a", "x", "__grebe_weight" FROM (
   SELECT "a", "x", -"__grebe_weight" AS "__grebe_weight" FROM __grebe_c1
   SEMI JOIN (
-    SELECT "a_2" FROM (
-      SELECT "a" AS "a_2" FROM s_old
+    SELECT "__grebe__a_2" FROM (
+      SELECT "a" AS "__grebe__a_2" FROM s_old
     ) AS __grebe_q10
-    SEMI JOIN __grebe_c3 ON "a_2" IS NOT DISTINCT FROM "tie_0__key"
-  ) AS __grebe_q11 ON "a_2" = "a"
+    SEMI JOIN __grebe_c3 ON "__grebe__a_2" IS NOT DISTINCT FROM "__grebe_key_tie_0"
+  ) AS __grebe_q11 ON "__grebe__a_2" = "a"
 ) AS __grebe_q12
 
 -- title: NOT EXISTS
@@ -55,12 +55,12 @@ SELECT "a", "x", 1 AS "__grebe_weight" FROM (
   SELECT "a", "x" FROM r_old
 ) AS __grebe_q2
 SEMI JOIN (
-  SELECT DISTINCT "tie_0__key" FROM (
-    SELECT "a_2" AS "tie_0__key" FROM (
-      SELECT "a" AS "a_2", "c", "__grebe_weight" FROM s_delta
+  SELECT DISTINCT "__grebe_key_tie_0" FROM (
+    SELECT "__grebe__a_2" AS "__grebe_key_tie_0" FROM (
+      SELECT "a" AS "__grebe__a_2", "c", "__grebe_weight" FROM s_delta
     ) AS __grebe_q3
   ) AS __grebe_q4
-) AS __grebe_q5 ON "a" IS NOT DISTINCT FROM "tie_0__key"
+) AS __grebe_q5 ON "a" IS NOT DISTINCT FROM "__grebe_key_tie_0"
 ),
 __grebe_c2 AS (
 SELECT "a", "x", "__grebe_weight" FROM (
@@ -70,28 +70,28 @@ UNION ALL
 SELECT "a", "x", "__grebe_weight" FROM __grebe_c1
 ),
 __grebe_c3 AS (
-SELECT DISTINCT "tie_0__key" FROM (
-  SELECT "a" AS "tie_0__key" FROM __grebe_c2
+SELECT DISTINCT "__grebe_key_tie_0" FROM (
+  SELECT "a" AS "__grebe_key_tie_0" FROM __grebe_c2
 ) AS __grebe_q7
 )
 SELECT "a", "x", "__grebe_weight" FROM (
   SELECT "a", "x", "__grebe_weight" FROM __grebe_c2
   ANTI JOIN (
-    SELECT "a_2", "c" FROM (
-      SELECT "a" AS "a_2", "c" FROM s_new
+    SELECT "__grebe__a_2", "c" FROM (
+      SELECT "a" AS "__grebe__a_2", "c" FROM s_new
     ) AS __grebe_q6
-    SEMI JOIN __grebe_c3 ON "a_2" IS NOT DISTINCT FROM "tie_0__key"
-  ) AS __grebe_q8 ON "a_2" = "a" AND "c" > "x"
+    SEMI JOIN __grebe_c3 ON "__grebe__a_2" IS NOT DISTINCT FROM "__grebe_key_tie_0"
+  ) AS __grebe_q8 ON "__grebe__a_2" = "a" AND "c" > "x"
 ) AS __grebe_q9
 UNION ALL
 SELECT "a", "x", "__grebe_weight" FROM (
   SELECT "a", "x", -"__grebe_weight" AS "__grebe_weight" FROM __grebe_c1
   ANTI JOIN (
-    SELECT "a_2", "c" FROM (
-      SELECT "a" AS "a_2", "c" FROM s_old
+    SELECT "__grebe__a_2", "c" FROM (
+      SELECT "a" AS "__grebe__a_2", "c" FROM s_old
     ) AS __grebe_q10
-    SEMI JOIN __grebe_c3 ON "a_2" IS NOT DISTINCT FROM "tie_0__key"
-  ) AS __grebe_q11 ON "a_2" = "a" AND "c" > "x"
+    SEMI JOIN __grebe_c3 ON "__grebe__a_2" IS NOT DISTINCT FROM "__grebe_key_tie_0"
+  ) AS __grebe_q11 ON "__grebe__a_2" = "a" AND "c" > "x"
 ) AS __grebe_q12
 
 -- title: IN
@@ -103,12 +103,12 @@ SELECT "a", "x", 1 AS "__grebe_weight" FROM (
   SELECT "a", "x" FROM r_old
 ) AS __grebe_q2
 SEMI JOIN (
-  SELECT DISTINCT "tie_0__key" FROM (
-    SELECT "a_2" AS "tie_0__key" FROM (
-      SELECT "a" AS "a_2", "__grebe_weight" FROM s_delta
+  SELECT DISTINCT "__grebe_key_tie_0" FROM (
+    SELECT "__grebe__a_2" AS "__grebe_key_tie_0" FROM (
+      SELECT "a" AS "__grebe__a_2", "__grebe_weight" FROM s_delta
     ) AS __grebe_q3
   ) AS __grebe_q4
-) AS __grebe_q5 ON "a" IS NOT DISTINCT FROM "tie_0__key"
+) AS __grebe_q5 ON "a" IS NOT DISTINCT FROM "__grebe_key_tie_0"
 ),
 __grebe_c2 AS (
 SELECT "a", "x", "__grebe_weight" FROM (
@@ -118,28 +118,28 @@ UNION ALL
 SELECT "a", "x", "__grebe_weight" FROM __grebe_c1
 ),
 __grebe_c3 AS (
-SELECT DISTINCT "tie_0__key" FROM (
-  SELECT "a" AS "tie_0__key" FROM __grebe_c2
+SELECT DISTINCT "__grebe_key_tie_0" FROM (
+  SELECT "a" AS "__grebe_key_tie_0" FROM __grebe_c2
 ) AS __grebe_q7
 )
 SELECT "a", "x", "__grebe_weight" FROM (
   SELECT "a", "x", "__grebe_weight" FROM __grebe_c2
   SEMI JOIN (
-    SELECT "a_2" FROM (
-      SELECT "a" AS "a_2" FROM s_new
+    SELECT "__grebe__a_2" FROM (
+      SELECT "a" AS "__grebe__a_2" FROM s_new
     ) AS __grebe_q6
-    SEMI JOIN __grebe_c3 ON "a_2" IS NOT DISTINCT FROM "tie_0__key"
-  ) AS __grebe_q8 ON "a" = "a_2"
+    SEMI JOIN __grebe_c3 ON "__grebe__a_2" IS NOT DISTINCT FROM "__grebe_key_tie_0"
+  ) AS __grebe_q8 ON "a" = "__grebe__a_2"
 ) AS __grebe_q9
 UNION ALL
 SELECT "a", "x", "__grebe_weight" FROM (
   SELECT "a", "x", -"__grebe_weight" AS "__grebe_weight" FROM __grebe_c1
   SEMI JOIN (
-    SELECT "a_2" FROM (
-      SELECT "a" AS "a_2" FROM s_old
+    SELECT "__grebe__a_2" FROM (
+      SELECT "a" AS "__grebe__a_2" FROM s_old
     ) AS __grebe_q10
-    SEMI JOIN __grebe_c3 ON "a_2" IS NOT DISTINCT FROM "tie_0__key"
-  ) AS __grebe_q11 ON "a" = "a_2"
+    SEMI JOIN __grebe_c3 ON "__grebe__a_2" IS NOT DISTINCT FROM "__grebe_key_tie_0"
+  ) AS __grebe_q11 ON "a" = "__grebe__a_2"
 ) AS __grebe_q12
 
 -- title: NOT IN with NULLs
@@ -151,25 +151,25 @@ SELECT "a", "x", "__grebe_weight" FROM (
     SELECT "a", "x", "__grebe_weight" FROM r_delta
   ) AS __grebe_q1
   ANTI JOIN (
-    SELECT "a" AS "a_2" FROM s_new
-  ) AS __grebe_q2 ON COALESCE(("a" = "a_2"), TRUE)
+    SELECT "a" AS "__grebe__a_2" FROM s_new
+  ) AS __grebe_q2 ON COALESCE(("a" = "__grebe__a_2"), TRUE)
 ) AS __grebe_q3
 UNION ALL
 SELECT "a", "x", "__grebe_weight" FROM (
   SELECT "a", "x", CAST(CASE WHEN "__grebe_after" THEN -"__grebe_copies" ELSE "__grebe_copies" END AS BIGINT) AS "__grebe_weight" FROM (
     SELECT "a", "x", "__grebe_copies", "__grebe_before", EXISTS (SELECT 1 FROM (
-      SELECT "a" AS "a_2" FROM s_new
-    ) AS __grebe_q4 WHERE COALESCE(("a" = "a_2"), TRUE)) AS "__grebe_after" FROM (
+      SELECT "a" AS "__grebe__a_2" FROM s_new
+    ) AS __grebe_q4 WHERE COALESCE(("a" = "__grebe__a_2"), TRUE)) AS "__grebe_after" FROM (
       SELECT "a", "x", "__grebe_copies", EXISTS (SELECT 1 FROM (
-        SELECT "a" AS "a_2" FROM s_old
-      ) AS __grebe_q5 WHERE COALESCE(("a" = "a_2"), TRUE)) AS "__grebe_before" FROM (
+        SELECT "a" AS "__grebe__a_2" FROM s_old
+      ) AS __grebe_q5 WHERE COALESCE(("a" = "__grebe__a_2"), TRUE)) AS "__grebe_before" FROM (
         SELECT "a", "x", COUNT(*) AS "__grebe_copies" FROM (
           SELECT "a", "x" FROM (
             SELECT "a", "x" FROM r_old
           ) AS __grebe_q6
           SEMI JOIN (
-            SELECT "a" AS "a_2", "__grebe_weight" FROM s_delta
-          ) AS __grebe_q7 ON COALESCE(("a" = "a_2"), TRUE)
+            SELECT "a" AS "__grebe__a_2", "__grebe_weight" FROM s_delta
+          ) AS __grebe_q7 ON COALESCE(("a" = "__grebe__a_2"), TRUE)
         ) AS __grebe_q8
         GROUP BY "a", "x"
       ) AS __grebe_q9
@@ -259,12 +259,12 @@ SELECT "a", "x", 1 AS "__grebe_weight" FROM (
   SELECT "a", "x" FROM r_old
 ) AS __grebe_q2
 SEMI JOIN (
-  SELECT DISTINCT "tie_0__key" FROM (
-    SELECT "a_2" AS "tie_0__key" FROM (
-      SELECT "a" AS "a_2", "__grebe_weight" FROM s_delta
+  SELECT DISTINCT "__grebe_key_tie_0" FROM (
+    SELECT "__grebe__a_2" AS "__grebe_key_tie_0" FROM (
+      SELECT "a" AS "__grebe__a_2", "__grebe_weight" FROM s_delta
     ) AS __grebe_q3
   ) AS __grebe_q4
-) AS __grebe_q5 ON "a" IS NOT DISTINCT FROM "tie_0__key"
+) AS __grebe_q5 ON "a" IS NOT DISTINCT FROM "__grebe_key_tie_0"
 ),
 __grebe_c2 AS (
 SELECT "a", "x", "__grebe_weight" FROM (
@@ -274,28 +274,28 @@ UNION ALL
 SELECT "a", "x", "__grebe_weight" FROM __grebe_c1
 ),
 __grebe_c3 AS (
-SELECT DISTINCT "tie_0__key" FROM (
-  SELECT "a" AS "tie_0__key" FROM __grebe_c2
+SELECT DISTINCT "__grebe_key_tie_0" FROM (
+  SELECT "a" AS "__grebe_key_tie_0" FROM __grebe_c2
 ) AS __grebe_q7
 )
 SELECT "a", "x", "__grebe_weight" FROM (
   SELECT "a", "x", "__grebe_weight" FROM __grebe_c2
   SEMI JOIN (
-    SELECT "a_2" FROM (
-      SELECT "a" AS "a_2" FROM s_new
+    SELECT "__grebe__a_2" FROM (
+      SELECT "a" AS "__grebe__a_2" FROM s_new
     ) AS __grebe_q6
-    SEMI JOIN __grebe_c3 ON "a_2" IS NOT DISTINCT FROM "tie_0__key"
-  ) AS __grebe_q8 ON "a" = "a_2"
+    SEMI JOIN __grebe_c3 ON "__grebe__a_2" IS NOT DISTINCT FROM "__grebe_key_tie_0"
+  ) AS __grebe_q8 ON "a" = "__grebe__a_2"
 ) AS __grebe_q9
 UNION ALL
 SELECT "a", "x", "__grebe_weight" FROM (
   SELECT "a", "x", -"__grebe_weight" AS "__grebe_weight" FROM __grebe_c1
   SEMI JOIN (
-    SELECT "a_2" FROM (
-      SELECT "a" AS "a_2" FROM s_old
+    SELECT "__grebe__a_2" FROM (
+      SELECT "a" AS "__grebe__a_2" FROM s_old
     ) AS __grebe_q10
-    SEMI JOIN __grebe_c3 ON "a_2" IS NOT DISTINCT FROM "tie_0__key"
-  ) AS __grebe_q11 ON "a" = "a_2"
+    SEMI JOIN __grebe_c3 ON "__grebe__a_2" IS NOT DISTINCT FROM "__grebe_key_tie_0"
+  ) AS __grebe_q11 ON "a" = "__grebe__a_2"
 ) AS __grebe_q12
 
 -- title: ANTI JOIN
@@ -307,12 +307,12 @@ SELECT "a", "x", 1 AS "__grebe_weight" FROM (
   SELECT "a", "x" FROM r_old
 ) AS __grebe_q2
 SEMI JOIN (
-  SELECT DISTINCT "tie_0__key" FROM (
-    SELECT "a_2" AS "tie_0__key" FROM (
-      SELECT "a" AS "a_2", "__grebe_weight" FROM s_delta
+  SELECT DISTINCT "__grebe_key_tie_0" FROM (
+    SELECT "__grebe__a_2" AS "__grebe_key_tie_0" FROM (
+      SELECT "a" AS "__grebe__a_2", "__grebe_weight" FROM s_delta
     ) AS __grebe_q3
   ) AS __grebe_q4
-) AS __grebe_q5 ON "a" IS NOT DISTINCT FROM "tie_0__key"
+) AS __grebe_q5 ON "a" IS NOT DISTINCT FROM "__grebe_key_tie_0"
 ),
 __grebe_c2 AS (
 SELECT "a", "x", "__grebe_weight" FROM (
@@ -322,26 +322,26 @@ UNION ALL
 SELECT "a", "x", "__grebe_weight" FROM __grebe_c1
 ),
 __grebe_c3 AS (
-SELECT DISTINCT "tie_0__key" FROM (
-  SELECT "a" AS "tie_0__key" FROM __grebe_c2
+SELECT DISTINCT "__grebe_key_tie_0" FROM (
+  SELECT "a" AS "__grebe_key_tie_0" FROM __grebe_c2
 ) AS __grebe_q7
 )
 SELECT "a", "x", "__grebe_weight" FROM (
   SELECT "a", "x", "__grebe_weight" FROM __grebe_c2
   ANTI JOIN (
-    SELECT "a_2" FROM (
-      SELECT "a" AS "a_2" FROM s_new
+    SELECT "__grebe__a_2" FROM (
+      SELECT "a" AS "__grebe__a_2" FROM s_new
     ) AS __grebe_q6
-    SEMI JOIN __grebe_c3 ON "a_2" IS NOT DISTINCT FROM "tie_0__key"
-  ) AS __grebe_q8 ON "a" = "a_2"
+    SEMI JOIN __grebe_c3 ON "__grebe__a_2" IS NOT DISTINCT FROM "__grebe_key_tie_0"
+  ) AS __grebe_q8 ON "a" = "__grebe__a_2"
 ) AS __grebe_q9
 UNION ALL
 SELECT "a", "x", "__grebe_weight" FROM (
   SELECT "a", "x", -"__grebe_weight" AS "__grebe_weight" FROM __grebe_c1
   ANTI JOIN (
-    SELECT "a_2" FROM (
-      SELECT "a" AS "a_2" FROM s_old
+    SELECT "__grebe__a_2" FROM (
+      SELECT "a" AS "__grebe__a_2" FROM s_old
     ) AS __grebe_q10
-    SEMI JOIN __grebe_c3 ON "a_2" IS NOT DISTINCT FROM "tie_0__key"
-  ) AS __grebe_q11 ON "a" = "a_2"
+    SEMI JOIN __grebe_c3 ON "__grebe__a_2" IS NOT DISTINCT FROM "__grebe_key_tie_0"
+  ) AS __grebe_q11 ON "a" = "__grebe__a_2"
 ) AS __grebe_q12

@@ -6,8 +6,8 @@ SELECT "a" AS "a_3", "x" AS "x_2", "__grebe_weight" FROM (
   SELECT "a", "x", "__grebe_weight" FROM r_delta
 ) AS __grebe_q1
 UNION ALL
-SELECT "a_2" AS "a_3", "c" AS "x_2", "__grebe_weight" FROM (
-  SELECT "a" AS "a_2", "c", "__grebe_weight" FROM s_delta
+SELECT "__grebe__a_2" AS "a_3", "c" AS "x_2", "__grebe_weight" FROM (
+  SELECT "a" AS "__grebe__a_2", "c", "__grebe_weight" FROM s_delta
 ) AS __grebe_q2
 
 -- title: UNION
@@ -20,15 +20,15 @@ SELECT "a" AS "a_3", "x" AS "x_2", "__grebe_weight" FROM (
 ) AS __grebe_q2
 ),
 __grebe_c2 AS (
-SELECT "a_2" AS "a_3", "c" AS "x_2", "__grebe_weight" FROM (
-  SELECT "a" AS "a_2", "c", "__grebe_weight" FROM s_delta
+SELECT "__grebe__a_2" AS "a_3", "c" AS "x_2", "__grebe_weight" FROM (
+  SELECT "a" AS "__grebe__a_2", "c", "__grebe_weight" FROM s_delta
 ) AS __grebe_q6
 ),
 __grebe_c3 AS (
-SELECT DISTINCT "a_3__key", "x_2__key" FROM (
-  SELECT "a_3__key", "x_2__key" FROM (
-    SELECT DISTINCT "a_3__key", "x_2__key" FROM (
-      SELECT "a_3" AS "a_3__key", "x_2" AS "x_2__key" FROM (
+SELECT DISTINCT "__grebe_key_a_3", "__grebe_key_x_2" FROM (
+  SELECT "__grebe_key_a_3", "__grebe_key_x_2" FROM (
+    SELECT DISTINCT "__grebe_key_a_3", "__grebe_key_x_2" FROM (
+      SELECT "a_3" AS "__grebe_key_a_3", "x_2" AS "__grebe_key_x_2" FROM (
         SELECT "a_3", "x_2", CAST(SUM("__grebe_weight") AS BIGINT) AS "__grebe_weight" FROM __grebe_c1
         GROUP BY "a_3", "x_2"
         HAVING SUM("__grebe_weight") <> 0
@@ -36,9 +36,9 @@ SELECT DISTINCT "a_3__key", "x_2__key" FROM (
     ) AS __grebe_q4
   ) AS __grebe_q5
   UNION ALL
-  SELECT "a_3__key", "x_2__key" FROM (
-    SELECT DISTINCT "a_3__key", "x_2__key" FROM (
-      SELECT "a_3" AS "a_3__key", "x_2" AS "x_2__key" FROM (
+  SELECT "__grebe_key_a_3", "__grebe_key_x_2" FROM (
+    SELECT DISTINCT "__grebe_key_a_3", "__grebe_key_x_2" FROM (
+      SELECT "a_3" AS "__grebe_key_a_3", "x_2" AS "__grebe_key_x_2" FROM (
         SELECT "a_3", "x_2", CAST(SUM("__grebe_weight") AS BIGINT) AS "__grebe_weight" FROM __grebe_c2
         GROUP BY "a_3", "x_2"
         HAVING SUM("__grebe_weight") <> 0
@@ -56,18 +56,18 @@ SELECT "a_3", "x_2", "__grebe_weight" FROM (
             SELECT "a", "x" FROM (
               SELECT "a", "x" FROM r_new
             ) AS __grebe_q1
-            SEMI JOIN __grebe_c3 ON "a" IS NOT DISTINCT FROM "a_3__key" AND "x" IS NOT DISTINCT FROM "x_2__key"
+            SEMI JOIN __grebe_c3 ON "a" IS NOT DISTINCT FROM "__grebe_key_a_3" AND "x" IS NOT DISTINCT FROM "__grebe_key_x_2"
           ) AS __grebe_q11
         ) AS __grebe_q12
       ) AS __grebe_q13
       UNION ALL
       SELECT "a_3", "x_2", "__grebe_left_new", "__grebe_left_old", "__grebe_right_new", "__grebe_right_old" FROM (
         SELECT "a_3", "x_2", 0 AS "__grebe_left_new", 0 AS "__grebe_left_old", 1 AS "__grebe_right_new", 1 AS "__grebe_right_old" FROM (
-          SELECT "a_2" AS "a_3", "c" AS "x_2" FROM (
-            SELECT "a_2", "c" FROM (
-              SELECT "a" AS "a_2", "c" FROM s_new
+          SELECT "__grebe__a_2" AS "a_3", "c" AS "x_2" FROM (
+            SELECT "__grebe__a_2", "c" FROM (
+              SELECT "a" AS "__grebe__a_2", "c" FROM s_new
             ) AS __grebe_q14
-            SEMI JOIN __grebe_c3 ON "a_2" IS NOT DISTINCT FROM "a_3__key" AND "c" IS NOT DISTINCT FROM "x_2__key"
+            SEMI JOIN __grebe_c3 ON "__grebe__a_2" IS NOT DISTINCT FROM "__grebe_key_a_3" AND "c" IS NOT DISTINCT FROM "__grebe_key_x_2"
           ) AS __grebe_q15
         ) AS __grebe_q16
       ) AS __grebe_q17
@@ -95,15 +95,15 @@ SELECT "a" AS "a_3", "__grebe_weight" FROM (
 ) AS __grebe_q2
 ),
 __grebe_c2 AS (
-SELECT "a_2" AS "a_3", "__grebe_weight" FROM (
-  SELECT "a" AS "a_2", "__grebe_weight" FROM s_delta
+SELECT "__grebe__a_2" AS "a_3", "__grebe_weight" FROM (
+  SELECT "a" AS "__grebe__a_2", "__grebe_weight" FROM s_delta
 ) AS __grebe_q6
 ),
 __grebe_c3 AS (
-SELECT DISTINCT "a_3__key" FROM (
-  SELECT "a_3__key" FROM (
-    SELECT DISTINCT "a_3__key" FROM (
-      SELECT "a_3" AS "a_3__key" FROM (
+SELECT DISTINCT "__grebe_key_a_3" FROM (
+  SELECT "__grebe_key_a_3" FROM (
+    SELECT DISTINCT "__grebe_key_a_3" FROM (
+      SELECT "a_3" AS "__grebe_key_a_3" FROM (
         SELECT "a_3", CAST(SUM("__grebe_weight") AS BIGINT) AS "__grebe_weight" FROM __grebe_c1
         GROUP BY "a_3"
         HAVING SUM("__grebe_weight") <> 0
@@ -111,9 +111,9 @@ SELECT DISTINCT "a_3__key" FROM (
     ) AS __grebe_q4
   ) AS __grebe_q5
   UNION ALL
-  SELECT "a_3__key" FROM (
-    SELECT DISTINCT "a_3__key" FROM (
-      SELECT "a_3" AS "a_3__key" FROM (
+  SELECT "__grebe_key_a_3" FROM (
+    SELECT DISTINCT "__grebe_key_a_3" FROM (
+      SELECT "a_3" AS "__grebe_key_a_3" FROM (
         SELECT "a_3", CAST(SUM("__grebe_weight") AS BIGINT) AS "__grebe_weight" FROM __grebe_c2
         GROUP BY "a_3"
         HAVING SUM("__grebe_weight") <> 0
@@ -131,18 +131,18 @@ SELECT "a_3", "__grebe_weight" FROM (
             SELECT "a" FROM (
               SELECT "a" FROM r_new
             ) AS __grebe_q1
-            SEMI JOIN __grebe_c3 ON "a" IS NOT DISTINCT FROM "a_3__key"
+            SEMI JOIN __grebe_c3 ON "a" IS NOT DISTINCT FROM "__grebe_key_a_3"
           ) AS __grebe_q11
         ) AS __grebe_q12
       ) AS __grebe_q13
       UNION ALL
       SELECT "a_3", "__grebe_left_new", "__grebe_left_old", "__grebe_right_new", "__grebe_right_old" FROM (
         SELECT "a_3", 0 AS "__grebe_left_new", 0 AS "__grebe_left_old", 1 AS "__grebe_right_new", 1 AS "__grebe_right_old" FROM (
-          SELECT "a_2" AS "a_3" FROM (
-            SELECT "a_2" FROM (
-              SELECT "a" AS "a_2" FROM s_new
+          SELECT "__grebe__a_2" AS "a_3" FROM (
+            SELECT "__grebe__a_2" FROM (
+              SELECT "a" AS "__grebe__a_2" FROM s_new
             ) AS __grebe_q14
-            SEMI JOIN __grebe_c3 ON "a_2" IS NOT DISTINCT FROM "a_3__key"
+            SEMI JOIN __grebe_c3 ON "__grebe__a_2" IS NOT DISTINCT FROM "__grebe_key_a_3"
           ) AS __grebe_q15
         ) AS __grebe_q16
       ) AS __grebe_q17
@@ -170,15 +170,15 @@ SELECT "a" AS "a_3", "__grebe_weight" FROM (
 ) AS __grebe_q2
 ),
 __grebe_c2 AS (
-SELECT "a_2" AS "a_3", "__grebe_weight" FROM (
-  SELECT "a" AS "a_2", "__grebe_weight" FROM s_delta
+SELECT "__grebe__a_2" AS "a_3", "__grebe_weight" FROM (
+  SELECT "a" AS "__grebe__a_2", "__grebe_weight" FROM s_delta
 ) AS __grebe_q6
 ),
 __grebe_c3 AS (
-SELECT DISTINCT "a_3__key" FROM (
-  SELECT "a_3__key" FROM (
-    SELECT DISTINCT "a_3__key" FROM (
-      SELECT "a_3" AS "a_3__key" FROM (
+SELECT DISTINCT "__grebe_key_a_3" FROM (
+  SELECT "__grebe_key_a_3" FROM (
+    SELECT DISTINCT "__grebe_key_a_3" FROM (
+      SELECT "a_3" AS "__grebe_key_a_3" FROM (
         SELECT "a_3", CAST(SUM("__grebe_weight") AS BIGINT) AS "__grebe_weight" FROM __grebe_c1
         GROUP BY "a_3"
         HAVING SUM("__grebe_weight") <> 0
@@ -186,9 +186,9 @@ SELECT DISTINCT "a_3__key" FROM (
     ) AS __grebe_q4
   ) AS __grebe_q5
   UNION ALL
-  SELECT "a_3__key" FROM (
-    SELECT DISTINCT "a_3__key" FROM (
-      SELECT "a_3" AS "a_3__key" FROM (
+  SELECT "__grebe_key_a_3" FROM (
+    SELECT DISTINCT "__grebe_key_a_3" FROM (
+      SELECT "a_3" AS "__grebe_key_a_3" FROM (
         SELECT "a_3", CAST(SUM("__grebe_weight") AS BIGINT) AS "__grebe_weight" FROM __grebe_c2
         GROUP BY "a_3"
         HAVING SUM("__grebe_weight") <> 0
@@ -206,18 +206,18 @@ SELECT "a_3", "__grebe_weight" FROM (
             SELECT "a" FROM (
               SELECT "a" FROM r_new
             ) AS __grebe_q1
-            SEMI JOIN __grebe_c3 ON "a" IS NOT DISTINCT FROM "a_3__key"
+            SEMI JOIN __grebe_c3 ON "a" IS NOT DISTINCT FROM "__grebe_key_a_3"
           ) AS __grebe_q11
         ) AS __grebe_q12
       ) AS __grebe_q13
       UNION ALL
       SELECT "a_3", "__grebe_left_new", "__grebe_left_old", "__grebe_right_new", "__grebe_right_old" FROM (
         SELECT "a_3", 0 AS "__grebe_left_new", 0 AS "__grebe_left_old", 1 AS "__grebe_right_new", 1 AS "__grebe_right_old" FROM (
-          SELECT "a_2" AS "a_3" FROM (
-            SELECT "a_2" FROM (
-              SELECT "a" AS "a_2" FROM s_new
+          SELECT "__grebe__a_2" AS "a_3" FROM (
+            SELECT "__grebe__a_2" FROM (
+              SELECT "a" AS "__grebe__a_2" FROM s_new
             ) AS __grebe_q14
-            SEMI JOIN __grebe_c3 ON "a_2" IS NOT DISTINCT FROM "a_3__key"
+            SEMI JOIN __grebe_c3 ON "__grebe__a_2" IS NOT DISTINCT FROM "__grebe_key_a_3"
           ) AS __grebe_q15
         ) AS __grebe_q16
       ) AS __grebe_q17
@@ -245,15 +245,15 @@ SELECT "a" AS "a_3", "__grebe_weight" FROM (
 ) AS __grebe_q2
 ),
 __grebe_c2 AS (
-SELECT "a_2" AS "a_3", "__grebe_weight" FROM (
-  SELECT "a" AS "a_2", "__grebe_weight" FROM s_delta
+SELECT "__grebe__a_2" AS "a_3", "__grebe_weight" FROM (
+  SELECT "a" AS "__grebe__a_2", "__grebe_weight" FROM s_delta
 ) AS __grebe_q6
 ),
 __grebe_c3 AS (
-SELECT DISTINCT "a_3__key" FROM (
-  SELECT "a_3__key" FROM (
-    SELECT DISTINCT "a_3__key" FROM (
-      SELECT "a_3" AS "a_3__key" FROM (
+SELECT DISTINCT "__grebe_key_a_3" FROM (
+  SELECT "__grebe_key_a_3" FROM (
+    SELECT DISTINCT "__grebe_key_a_3" FROM (
+      SELECT "a_3" AS "__grebe_key_a_3" FROM (
         SELECT "a_3", CAST(SUM("__grebe_weight") AS BIGINT) AS "__grebe_weight" FROM __grebe_c1
         GROUP BY "a_3"
         HAVING SUM("__grebe_weight") <> 0
@@ -261,9 +261,9 @@ SELECT DISTINCT "a_3__key" FROM (
     ) AS __grebe_q4
   ) AS __grebe_q5
   UNION ALL
-  SELECT "a_3__key" FROM (
-    SELECT DISTINCT "a_3__key" FROM (
-      SELECT "a_3" AS "a_3__key" FROM (
+  SELECT "__grebe_key_a_3" FROM (
+    SELECT DISTINCT "__grebe_key_a_3" FROM (
+      SELECT "a_3" AS "__grebe_key_a_3" FROM (
         SELECT "a_3", CAST(SUM("__grebe_weight") AS BIGINT) AS "__grebe_weight" FROM __grebe_c2
         GROUP BY "a_3"
         HAVING SUM("__grebe_weight") <> 0
@@ -281,18 +281,18 @@ SELECT "a_3", "__grebe_weight" FROM (
             SELECT "a" FROM (
               SELECT "a" FROM r_new
             ) AS __grebe_q1
-            SEMI JOIN __grebe_c3 ON "a" IS NOT DISTINCT FROM "a_3__key"
+            SEMI JOIN __grebe_c3 ON "a" IS NOT DISTINCT FROM "__grebe_key_a_3"
           ) AS __grebe_q11
         ) AS __grebe_q12
       ) AS __grebe_q13
       UNION ALL
       SELECT "a_3", "__grebe_left_new", "__grebe_left_old", "__grebe_right_new", "__grebe_right_old" FROM (
         SELECT "a_3", 0 AS "__grebe_left_new", 0 AS "__grebe_left_old", 1 AS "__grebe_right_new", 1 AS "__grebe_right_old" FROM (
-          SELECT "a_2" AS "a_3" FROM (
-            SELECT "a_2" FROM (
-              SELECT "a" AS "a_2" FROM s_new
+          SELECT "__grebe__a_2" AS "a_3" FROM (
+            SELECT "__grebe__a_2" FROM (
+              SELECT "a" AS "__grebe__a_2" FROM s_new
             ) AS __grebe_q14
-            SEMI JOIN __grebe_c3 ON "a_2" IS NOT DISTINCT FROM "a_3__key"
+            SEMI JOIN __grebe_c3 ON "__grebe__a_2" IS NOT DISTINCT FROM "__grebe_key_a_3"
           ) AS __grebe_q15
         ) AS __grebe_q16
       ) AS __grebe_q17
@@ -320,15 +320,15 @@ SELECT "a" AS "a_3", "__grebe_weight" FROM (
 ) AS __grebe_q2
 ),
 __grebe_c2 AS (
-SELECT "a_2" AS "a_3", "__grebe_weight" FROM (
-  SELECT "a" AS "a_2", "__grebe_weight" FROM s_delta
+SELECT "__grebe__a_2" AS "a_3", "__grebe_weight" FROM (
+  SELECT "a" AS "__grebe__a_2", "__grebe_weight" FROM s_delta
 ) AS __grebe_q6
 ),
 __grebe_c3 AS (
-SELECT DISTINCT "a_3__key" FROM (
-  SELECT "a_3__key" FROM (
-    SELECT DISTINCT "a_3__key" FROM (
-      SELECT "a_3" AS "a_3__key" FROM (
+SELECT DISTINCT "__grebe_key_a_3" FROM (
+  SELECT "__grebe_key_a_3" FROM (
+    SELECT DISTINCT "__grebe_key_a_3" FROM (
+      SELECT "a_3" AS "__grebe_key_a_3" FROM (
         SELECT "a_3", CAST(SUM("__grebe_weight") AS BIGINT) AS "__grebe_weight" FROM __grebe_c1
         GROUP BY "a_3"
         HAVING SUM("__grebe_weight") <> 0
@@ -336,9 +336,9 @@ SELECT DISTINCT "a_3__key" FROM (
     ) AS __grebe_q4
   ) AS __grebe_q5
   UNION ALL
-  SELECT "a_3__key" FROM (
-    SELECT DISTINCT "a_3__key" FROM (
-      SELECT "a_3" AS "a_3__key" FROM (
+  SELECT "__grebe_key_a_3" FROM (
+    SELECT DISTINCT "__grebe_key_a_3" FROM (
+      SELECT "a_3" AS "__grebe_key_a_3" FROM (
         SELECT "a_3", CAST(SUM("__grebe_weight") AS BIGINT) AS "__grebe_weight" FROM __grebe_c2
         GROUP BY "a_3"
         HAVING SUM("__grebe_weight") <> 0
@@ -356,18 +356,18 @@ SELECT "a_3", "__grebe_weight" FROM (
             SELECT "a" FROM (
               SELECT "a" FROM r_new
             ) AS __grebe_q1
-            SEMI JOIN __grebe_c3 ON "a" IS NOT DISTINCT FROM "a_3__key"
+            SEMI JOIN __grebe_c3 ON "a" IS NOT DISTINCT FROM "__grebe_key_a_3"
           ) AS __grebe_q11
         ) AS __grebe_q12
       ) AS __grebe_q13
       UNION ALL
       SELECT "a_3", "__grebe_left_new", "__grebe_left_old", "__grebe_right_new", "__grebe_right_old" FROM (
         SELECT "a_3", 0 AS "__grebe_left_new", 0 AS "__grebe_left_old", 1 AS "__grebe_right_new", 1 AS "__grebe_right_old" FROM (
-          SELECT "a_2" AS "a_3" FROM (
-            SELECT "a_2" FROM (
-              SELECT "a" AS "a_2" FROM s_new
+          SELECT "__grebe__a_2" AS "a_3" FROM (
+            SELECT "__grebe__a_2" FROM (
+              SELECT "a" AS "__grebe__a_2" FROM s_new
             ) AS __grebe_q14
-            SEMI JOIN __grebe_c3 ON "a_2" IS NOT DISTINCT FROM "a_3__key"
+            SEMI JOIN __grebe_c3 ON "__grebe__a_2" IS NOT DISTINCT FROM "__grebe_key_a_3"
           ) AS __grebe_q15
         ) AS __grebe_q16
       ) AS __grebe_q17
@@ -390,32 +390,32 @@ WHERE "__grebe_weight" <> 0
 (SELECT a FROM r UNION SELECT a FROM s) EXCEPT SELECT c FROM t
 -- delta
 WITH __grebe_c1 AS (
-SELECT "a" AS "a_3", "__grebe_weight" FROM (
+SELECT "a" AS "__grebe__a_3", "__grebe_weight" FROM (
   SELECT "a", "__grebe_weight" FROM r_delta
 ) AS __grebe_q3
 ),
 __grebe_c2 AS (
-SELECT "a_2" AS "a_3", "__grebe_weight" FROM (
-  SELECT "a" AS "a_2", "__grebe_weight" FROM s_delta
+SELECT "__grebe__a_2" AS "__grebe__a_3", "__grebe_weight" FROM (
+  SELECT "a" AS "__grebe__a_2", "__grebe_weight" FROM s_delta
 ) AS __grebe_q7
 ),
 __grebe_c3 AS (
-SELECT DISTINCT "a_3__key" FROM (
-  SELECT "a_3__key" FROM (
-    SELECT DISTINCT "a_3__key" FROM (
-      SELECT "a_3" AS "a_3__key" FROM (
-        SELECT "a_3", CAST(SUM("__grebe_weight") AS BIGINT) AS "__grebe_weight" FROM __grebe_c1
-        GROUP BY "a_3"
+SELECT DISTINCT "__grebe_key___grebe__a_3" FROM (
+  SELECT "__grebe_key___grebe__a_3" FROM (
+    SELECT DISTINCT "__grebe_key___grebe__a_3" FROM (
+      SELECT "__grebe__a_3" AS "__grebe_key___grebe__a_3" FROM (
+        SELECT "__grebe__a_3", CAST(SUM("__grebe_weight") AS BIGINT) AS "__grebe_weight" FROM __grebe_c1
+        GROUP BY "__grebe__a_3"
         HAVING SUM("__grebe_weight") <> 0
       ) AS __grebe_q4
     ) AS __grebe_q5
   ) AS __grebe_q6
   UNION ALL
-  SELECT "a_3__key" FROM (
-    SELECT DISTINCT "a_3__key" FROM (
-      SELECT "a_3" AS "a_3__key" FROM (
-        SELECT "a_3", CAST(SUM("__grebe_weight") AS BIGINT) AS "__grebe_weight" FROM __grebe_c2
-        GROUP BY "a_3"
+  SELECT "__grebe_key___grebe__a_3" FROM (
+    SELECT DISTINCT "__grebe_key___grebe__a_3" FROM (
+      SELECT "__grebe__a_3" AS "__grebe_key___grebe__a_3" FROM (
+        SELECT "__grebe__a_3", CAST(SUM("__grebe_weight") AS BIGINT) AS "__grebe_weight" FROM __grebe_c2
+        GROUP BY "__grebe__a_3"
         HAVING SUM("__grebe_weight") <> 0
       ) AS __grebe_q8
     ) AS __grebe_q9
@@ -423,56 +423,56 @@ SELECT DISTINCT "a_3__key" FROM (
 ) AS __grebe_q11
 ),
 __grebe_c4 AS (
-SELECT "a_3" AS "a_4", "__grebe_weight" FROM (
-  SELECT "a_3", "__grebe_weight" FROM (
-    SELECT "a_3", CAST(CASE WHEN "__grebe_left_new" + "__grebe_right_new" > 0 THEN 1 ELSE 0 END - CASE WHEN "__grebe_left_old" + "__grebe_right_old" > 0 THEN 1 ELSE 0 END AS BIGINT) AS "__grebe_weight" FROM (
-      SELECT "a_3", SUM("__grebe_left_new") AS "__grebe_left_new", SUM("__grebe_left_old") AS "__grebe_left_old", SUM("__grebe_right_new") AS "__grebe_right_new", SUM("__grebe_right_old") AS "__grebe_right_old" FROM (
-        SELECT "a_3", "__grebe_left_new", "__grebe_left_old", "__grebe_right_new", "__grebe_right_old" FROM (
-          SELECT "a_3", 1 AS "__grebe_left_new", 1 AS "__grebe_left_old", 0 AS "__grebe_right_new", 0 AS "__grebe_right_old" FROM (
-            SELECT "a" AS "a_3" FROM (
+SELECT "__grebe__a_3" AS "a_4", "__grebe_weight" FROM (
+  SELECT "__grebe__a_3", "__grebe_weight" FROM (
+    SELECT "__grebe__a_3", CAST(CASE WHEN "__grebe_left_new" + "__grebe_right_new" > 0 THEN 1 ELSE 0 END - CASE WHEN "__grebe_left_old" + "__grebe_right_old" > 0 THEN 1 ELSE 0 END AS BIGINT) AS "__grebe_weight" FROM (
+      SELECT "__grebe__a_3", SUM("__grebe_left_new") AS "__grebe_left_new", SUM("__grebe_left_old") AS "__grebe_left_old", SUM("__grebe_right_new") AS "__grebe_right_new", SUM("__grebe_right_old") AS "__grebe_right_old" FROM (
+        SELECT "__grebe__a_3", "__grebe_left_new", "__grebe_left_old", "__grebe_right_new", "__grebe_right_old" FROM (
+          SELECT "__grebe__a_3", 1 AS "__grebe_left_new", 1 AS "__grebe_left_old", 0 AS "__grebe_right_new", 0 AS "__grebe_right_old" FROM (
+            SELECT "a" AS "__grebe__a_3" FROM (
               SELECT "a" FROM (
                 SELECT "a" FROM r_new
               ) AS __grebe_q2
-              SEMI JOIN __grebe_c3 ON "a" IS NOT DISTINCT FROM "a_3__key"
+              SEMI JOIN __grebe_c3 ON "a" IS NOT DISTINCT FROM "__grebe_key___grebe__a_3"
             ) AS __grebe_q12
           ) AS __grebe_q13
         ) AS __grebe_q14
         UNION ALL
-        SELECT "a_3", "__grebe_left_new", "__grebe_left_old", "__grebe_right_new", "__grebe_right_old" FROM (
-          SELECT "a_3", 0 AS "__grebe_left_new", 0 AS "__grebe_left_old", 1 AS "__grebe_right_new", 1 AS "__grebe_right_old" FROM (
-            SELECT "a_2" AS "a_3" FROM (
-              SELECT "a_2" FROM (
-                SELECT "a" AS "a_2" FROM s_new
+        SELECT "__grebe__a_3", "__grebe_left_new", "__grebe_left_old", "__grebe_right_new", "__grebe_right_old" FROM (
+          SELECT "__grebe__a_3", 0 AS "__grebe_left_new", 0 AS "__grebe_left_old", 1 AS "__grebe_right_new", 1 AS "__grebe_right_old" FROM (
+            SELECT "__grebe__a_2" AS "__grebe__a_3" FROM (
+              SELECT "__grebe__a_2" FROM (
+                SELECT "a" AS "__grebe__a_2" FROM s_new
               ) AS __grebe_q15
-              SEMI JOIN __grebe_c3 ON "a_2" IS NOT DISTINCT FROM "a_3__key"
+              SEMI JOIN __grebe_c3 ON "__grebe__a_2" IS NOT DISTINCT FROM "__grebe_key___grebe__a_3"
             ) AS __grebe_q16
           ) AS __grebe_q17
         ) AS __grebe_q18
         UNION ALL
-        SELECT "a_3", "__grebe_left_new", "__grebe_left_old", "__grebe_right_new", "__grebe_right_old" FROM (
-          SELECT "a_3", 0 AS "__grebe_left_new", -"__grebe_weight" AS "__grebe_left_old", 0 AS "__grebe_right_new", 0 AS "__grebe_right_old" FROM __grebe_c1
+        SELECT "__grebe__a_3", "__grebe_left_new", "__grebe_left_old", "__grebe_right_new", "__grebe_right_old" FROM (
+          SELECT "__grebe__a_3", 0 AS "__grebe_left_new", -"__grebe_weight" AS "__grebe_left_old", 0 AS "__grebe_right_new", 0 AS "__grebe_right_old" FROM __grebe_c1
         ) AS __grebe_q19
         UNION ALL
-        SELECT "a_3", "__grebe_left_new", "__grebe_left_old", "__grebe_right_new", "__grebe_right_old" FROM (
-          SELECT "a_3", 0 AS "__grebe_left_new", 0 AS "__grebe_left_old", 0 AS "__grebe_right_new", -"__grebe_weight" AS "__grebe_right_old" FROM __grebe_c2
+        SELECT "__grebe__a_3", "__grebe_left_new", "__grebe_left_old", "__grebe_right_new", "__grebe_right_old" FROM (
+          SELECT "__grebe__a_3", 0 AS "__grebe_left_new", 0 AS "__grebe_left_old", 0 AS "__grebe_right_new", -"__grebe_weight" AS "__grebe_right_old" FROM __grebe_c2
         ) AS __grebe_q20
       ) AS __grebe_q21
-      GROUP BY "a_3"
+      GROUP BY "__grebe__a_3"
     ) AS __grebe_q22
   ) AS __grebe_q23
   WHERE "__grebe_weight" <> 0
 ) AS __grebe_q24
 ),
 __grebe_c5 AS (
-SELECT "c_2" AS "a_4", "__grebe_weight" FROM (
-  SELECT "c" AS "c_2", "__grebe_weight" FROM t_delta
+SELECT "__grebe__c_2" AS "a_4", "__grebe_weight" FROM (
+  SELECT "c" AS "__grebe__c_2", "__grebe_weight" FROM t_delta
 ) AS __grebe_q28
 ),
 __grebe_c6 AS (
-SELECT DISTINCT "a_4__key" FROM (
-  SELECT "a_4__key" FROM (
-    SELECT DISTINCT "a_4__key" FROM (
-      SELECT "a_4" AS "a_4__key" FROM (
+SELECT DISTINCT "__grebe_key_a_4" FROM (
+  SELECT "__grebe_key_a_4" FROM (
+    SELECT DISTINCT "__grebe_key_a_4" FROM (
+      SELECT "a_4" AS "__grebe_key_a_4" FROM (
         SELECT "a_4", CAST(SUM("__grebe_weight") AS BIGINT) AS "__grebe_weight" FROM __grebe_c4
         GROUP BY "a_4"
         HAVING SUM("__grebe_weight") <> 0
@@ -480,9 +480,9 @@ SELECT DISTINCT "a_4__key" FROM (
     ) AS __grebe_q26
   ) AS __grebe_q27
   UNION ALL
-  SELECT "a_4__key" FROM (
-    SELECT DISTINCT "a_4__key" FROM (
-      SELECT "a_4" AS "a_4__key" FROM (
+  SELECT "__grebe_key_a_4" FROM (
+    SELECT DISTINCT "__grebe_key_a_4" FROM (
+      SELECT "a_4" AS "__grebe_key_a_4" FROM (
         SELECT "a_4", CAST(SUM("__grebe_weight") AS BIGINT) AS "__grebe_weight" FROM __grebe_c5
         GROUP BY "a_4"
         HAVING SUM("__grebe_weight") <> 0
@@ -496,19 +496,19 @@ SELECT "a_4", "__grebe_weight" FROM (
     SELECT "a_4", SUM("__grebe_left_new") AS "__grebe_left_new", SUM("__grebe_left_old") AS "__grebe_left_old", SUM("__grebe_right_new") AS "__grebe_right_new", SUM("__grebe_right_old") AS "__grebe_right_old" FROM (
       SELECT "a_4", "__grebe_left_new", "__grebe_left_old", "__grebe_right_new", "__grebe_right_old" FROM (
         SELECT "a_4", 1 AS "__grebe_left_new", 1 AS "__grebe_left_old", 0 AS "__grebe_right_new", 0 AS "__grebe_right_old" FROM (
-          SELECT "a_3" AS "a_4" FROM (
-            SELECT "a" AS "a_3" FROM (
+          SELECT "__grebe__a_3" AS "a_4" FROM (
+            SELECT "a" AS "__grebe__a_3" FROM (
               SELECT "a" FROM (
                 SELECT "a" FROM r_new
               ) AS __grebe_q1
-              SEMI JOIN __grebe_c6 ON "a" IS NOT DISTINCT FROM "a_4__key"
+              SEMI JOIN __grebe_c6 ON "a" IS NOT DISTINCT FROM "__grebe_key_a_4"
             ) AS __grebe_q33
             UNION
-            SELECT "a_2" AS "a_3" FROM (
-              SELECT "a_2" FROM (
-                SELECT "a" AS "a_2" FROM s_new
+            SELECT "__grebe__a_2" AS "__grebe__a_3" FROM (
+              SELECT "__grebe__a_2" FROM (
+                SELECT "a" AS "__grebe__a_2" FROM s_new
               ) AS __grebe_q34
-              SEMI JOIN __grebe_c6 ON "a_2" IS NOT DISTINCT FROM "a_4__key"
+              SEMI JOIN __grebe_c6 ON "__grebe__a_2" IS NOT DISTINCT FROM "__grebe_key_a_4"
             ) AS __grebe_q35
           ) AS __grebe_q36
         ) AS __grebe_q37
@@ -516,11 +516,11 @@ SELECT "a_4", "__grebe_weight" FROM (
       UNION ALL
       SELECT "a_4", "__grebe_left_new", "__grebe_left_old", "__grebe_right_new", "__grebe_right_old" FROM (
         SELECT "a_4", 0 AS "__grebe_left_new", 0 AS "__grebe_left_old", 1 AS "__grebe_right_new", 1 AS "__grebe_right_old" FROM (
-          SELECT "c_2" AS "a_4" FROM (
-            SELECT "c_2" FROM (
-              SELECT "c" AS "c_2" FROM t_new
+          SELECT "__grebe__c_2" AS "a_4" FROM (
+            SELECT "__grebe__c_2" FROM (
+              SELECT "c" AS "__grebe__c_2" FROM t_new
             ) AS __grebe_q39
-            SEMI JOIN __grebe_c6 ON "c_2" IS NOT DISTINCT FROM "a_4__key"
+            SEMI JOIN __grebe_c6 ON "__grebe__c_2" IS NOT DISTINCT FROM "__grebe_key_a_4"
           ) AS __grebe_q40
         ) AS __grebe_q41
       ) AS __grebe_q42
@@ -553,10 +553,10 @@ SELECT "z" AS "x_2", "__grebe_weight" FROM (
 ) AS __grebe_q6
 ),
 __grebe_c3 AS (
-SELECT DISTINCT "x_2__key" FROM (
-  SELECT "x_2__key" FROM (
-    SELECT DISTINCT "x_2__key" FROM (
-      SELECT "x_2" AS "x_2__key" FROM (
+SELECT DISTINCT "__grebe_key_x_2" FROM (
+  SELECT "__grebe_key_x_2" FROM (
+    SELECT DISTINCT "__grebe_key_x_2" FROM (
+      SELECT "x_2" AS "__grebe_key_x_2" FROM (
         SELECT "x_2", CAST(SUM("__grebe_weight") AS BIGINT) AS "__grebe_weight" FROM __grebe_c1
         GROUP BY "x_2"
         HAVING SUM("__grebe_weight") <> 0
@@ -564,9 +564,9 @@ SELECT DISTINCT "x_2__key" FROM (
     ) AS __grebe_q4
   ) AS __grebe_q5
   UNION ALL
-  SELECT "x_2__key" FROM (
-    SELECT DISTINCT "x_2__key" FROM (
-      SELECT "x_2" AS "x_2__key" FROM (
+  SELECT "__grebe_key_x_2" FROM (
+    SELECT DISTINCT "__grebe_key_x_2" FROM (
+      SELECT "x_2" AS "__grebe_key_x_2" FROM (
         SELECT "x_2", CAST(SUM("__grebe_weight") AS BIGINT) AS "__grebe_weight" FROM __grebe_c2
         GROUP BY "x_2"
         HAVING SUM("__grebe_weight") <> 0
@@ -584,7 +584,7 @@ SELECT "x_2", "__grebe_weight" FROM (
             SELECT CAST("x" AS BIGINT) AS "x" FROM (
               SELECT "x" FROM r_new
             ) AS __grebe_q1
-            SEMI JOIN __grebe_c3 ON TRY(CAST("x" AS BIGINT)) IS NOT DISTINCT FROM "x_2__key"
+            SEMI JOIN __grebe_c3 ON TRY(CAST("x" AS BIGINT)) IS NOT DISTINCT FROM "__grebe_key_x_2"
           ) AS __grebe_q11
         ) AS __grebe_q12
       ) AS __grebe_q13
@@ -595,7 +595,7 @@ SELECT "x_2", "__grebe_weight" FROM (
             SELECT "z" FROM (
               SELECT "z" FROM t_new
             ) AS __grebe_q14
-            SEMI JOIN __grebe_c3 ON "z" IS NOT DISTINCT FROM "x_2__key"
+            SEMI JOIN __grebe_c3 ON "z" IS NOT DISTINCT FROM "__grebe_key_x_2"
           ) AS __grebe_q15
         ) AS __grebe_q16
       ) AS __grebe_q17

@@ -34,14 +34,14 @@ SELECT "e", CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0 THEN
         JOIN LATERAL (SELECT UNNEST("l") AS "e") AS __grebe_q2 ON TRUE
       ) AS __grebe_q3
       SEMI JOIN (
-        SELECT DISTINCT "e__key" FROM (
-          SELECT "e" AS "e__key" FROM (
+        SELECT DISTINCT "__grebe_key_e" FROM (
+          SELECT "e" AS "__grebe_key_e" FROM (
             SELECT "l", "e", CAST(SUM("__grebe_weight") AS BIGINT) AS "__grebe_weight" FROM __grebe_c1
             GROUP BY "l", "e"
             HAVING SUM("__grebe_weight") <> 0
           ) AS __grebe_q7
         ) AS __grebe_q8
-      ) AS __grebe_q9 ON "e" IS NOT DISTINCT FROM "e__key"
+      ) AS __grebe_q9 ON "e" IS NOT DISTINCT FROM "__grebe_key_e"
     ) AS __grebe_q10
   ) AS __grebe_q11
   UNION ALL
@@ -55,12 +55,12 @@ SELECT "e", CAST(SUM(CASE WHEN NOT ((1 = 1)) THEN 0 WHEN "__grebe_side" = 0 THEN
 ) AS __grebe_q15
 GROUP BY "e"
 )
-SELECT "e", "count", "__grebe_weight" FROM (
-  SELECT "e", "__grebe_f6fc42039fba3776_n_new" AS "count", 1 AS "__grebe_weight" FROM __grebe_c2
+SELECT "e", "__grebe__count", "__grebe_weight" FROM (
+  SELECT "e", "__grebe_f6fc42039fba3776_n_new" AS "__grebe__count", 1 AS "__grebe_weight" FROM __grebe_c2
   WHERE "__grebe_count_new" > 0
 ) AS __grebe_q16
 UNION ALL
-SELECT "e", "count", "__grebe_weight" FROM (
-  SELECT "e", "__grebe_f6fc42039fba3776_n_old" AS "count", -1 AS "__grebe_weight" FROM __grebe_c2
+SELECT "e", "__grebe__count", "__grebe_weight" FROM (
+  SELECT "e", "__grebe_f6fc42039fba3776_n_old" AS "__grebe__count", -1 AS "__grebe_weight" FROM __grebe_c2
   WHERE "__grebe_count_old" > 0
 ) AS __grebe_q17

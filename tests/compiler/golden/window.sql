@@ -3,8 +3,8 @@
 SELECT a, x, RANK() OVER (PARTITION BY a ORDER BY x) AS k, DENSE_RANK() OVER (PARTITION BY a ORDER BY x) AS d FROM r
 -- delta
 WITH __grebe_c1 AS (
-SELECT DISTINCT "a__key" FROM (
-  SELECT "a" AS "a__key" FROM r_delta
+SELECT DISTINCT "__grebe_key_a" FROM (
+  SELECT "a" AS "__grebe_key_a" FROM r_delta
 ) AS __grebe_q2
 )
 SELECT "a", "x", "rank", "dense_rank", "__grebe_weight" FROM (
@@ -13,7 +13,7 @@ SELECT "a", "x", "rank", "dense_rank", "__grebe_weight" FROM (
       SELECT "a", "x" FROM (
         SELECT "a", "x" FROM r_new
       ) AS __grebe_q1
-      SEMI JOIN __grebe_c1 ON "a" IS NOT DISTINCT FROM "a__key"
+      SEMI JOIN __grebe_c1 ON "a" IS NOT DISTINCT FROM "__grebe_key_a"
     ) AS __grebe_q3
   ) AS __grebe_q4
 ) AS __grebe_q5
@@ -24,7 +24,7 @@ SELECT "a", "x", "rank", "dense_rank", "__grebe_weight" FROM (
       SELECT "a", "x" FROM (
         SELECT "a", "x" FROM r_old
       ) AS __grebe_q6
-      SEMI JOIN __grebe_c1 ON "a" IS NOT DISTINCT FROM "a__key"
+      SEMI JOIN __grebe_c1 ON "a" IS NOT DISTINCT FROM "__grebe_key_a"
     ) AS __grebe_q7
   ) AS __grebe_q8
 ) AS __grebe_q9
@@ -34,8 +34,8 @@ SELECT "a", "x", "rank", "dense_rank", "__grebe_weight" FROM (
 SELECT a, x, LAG(x) OVER (PARTITION BY a ORDER BY x) AS p, LEAD(x) OVER (PARTITION BY a ORDER BY x) AS n FROM r
 -- delta
 WITH __grebe_c1 AS (
-SELECT DISTINCT "a__key" FROM (
-  SELECT "a" AS "a__key" FROM r_delta
+SELECT DISTINCT "__grebe_key_a" FROM (
+  SELECT "a" AS "__grebe_key_a" FROM r_delta
 ) AS __grebe_q2
 )
 SELECT "a", "x", "lag", "lead", "__grebe_weight" FROM (
@@ -44,7 +44,7 @@ SELECT "a", "x", "lag", "lead", "__grebe_weight" FROM (
       SELECT "a", "x" FROM (
         SELECT "a", "x" FROM r_new
       ) AS __grebe_q1
-      SEMI JOIN __grebe_c1 ON "a" IS NOT DISTINCT FROM "a__key"
+      SEMI JOIN __grebe_c1 ON "a" IS NOT DISTINCT FROM "__grebe_key_a"
     ) AS __grebe_q3
   ) AS __grebe_q4
 ) AS __grebe_q5
@@ -55,7 +55,7 @@ SELECT "a", "x", "lag", "lead", "__grebe_weight" FROM (
       SELECT "a", "x" FROM (
         SELECT "a", "x" FROM r_old
       ) AS __grebe_q6
-      SEMI JOIN __grebe_c1 ON "a" IS NOT DISTINCT FROM "a__key"
+      SEMI JOIN __grebe_c1 ON "a" IS NOT DISTINCT FROM "__grebe_key_a"
     ) AS __grebe_q7
   ) AS __grebe_q8
 ) AS __grebe_q9
@@ -65,8 +65,8 @@ SELECT "a", "x", "lag", "lead", "__grebe_weight" FROM (
 SELECT a, x, SUM(x) OVER (PARTITION BY a ORDER BY x) AS run, SUM(x) OVER (PARTITION BY a ORDER BY x ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS slide FROM r
 -- delta
 WITH __grebe_c1 AS (
-SELECT DISTINCT "a__key" FROM (
-  SELECT "a" AS "a__key" FROM r_delta
+SELECT DISTINCT "__grebe_key_a" FROM (
+  SELECT "a" AS "__grebe_key_a" FROM r_delta
 ) AS __grebe_q2
 )
 SELECT "a", "x", "sum", "sum_2", "__grebe_weight" FROM (
@@ -76,7 +76,7 @@ SELECT "a", "x", "sum", "sum_2", "__grebe_weight" FROM (
         SELECT "a", "x" FROM (
           SELECT "a", "x" FROM r_new
         ) AS __grebe_q1
-        SEMI JOIN __grebe_c1 ON "a" IS NOT DISTINCT FROM "a__key"
+        SEMI JOIN __grebe_c1 ON "a" IS NOT DISTINCT FROM "__grebe_key_a"
       ) AS __grebe_q3
     ) AS __grebe_q4
   ) AS __grebe_q5
@@ -89,7 +89,7 @@ SELECT "a", "x", "sum", "sum_2", "__grebe_weight" FROM (
         SELECT "a", "x" FROM (
           SELECT "a", "x" FROM r_old
         ) AS __grebe_q7
-        SEMI JOIN __grebe_c1 ON "a" IS NOT DISTINCT FROM "a__key"
+        SEMI JOIN __grebe_c1 ON "a" IS NOT DISTINCT FROM "__grebe_key_a"
       ) AS __grebe_q8
     ) AS __grebe_q9
   ) AS __grebe_q10
@@ -100,8 +100,8 @@ SELECT "a", "x", "sum", "sum_2", "__grebe_weight" FROM (
 SELECT a, x, NTILE(2) OVER (PARTITION BY a ORDER BY x) AS h, CUME_DIST() OVER (PARTITION BY a ORDER BY x) AS c FROM r
 -- delta
 WITH __grebe_c1 AS (
-SELECT DISTINCT "a__key" FROM (
-  SELECT "a" AS "a__key" FROM r_delta
+SELECT DISTINCT "__grebe_key_a" FROM (
+  SELECT "a" AS "__grebe_key_a" FROM r_delta
 ) AS __grebe_q2
 )
 SELECT "a", "x", "ntile", "cume_dist", "__grebe_weight" FROM (
@@ -112,7 +112,7 @@ SELECT "a", "x", "ntile", "cume_dist", "__grebe_weight" FROM (
           SELECT "a", "x" FROM (
             SELECT "a", "x" FROM r_new
           ) AS __grebe_q1
-          SEMI JOIN __grebe_c1 ON "a" IS NOT DISTINCT FROM "a__key"
+          SEMI JOIN __grebe_c1 ON "a" IS NOT DISTINCT FROM "__grebe_key_a"
         ) AS __grebe_q3
       ) AS __grebe_q4
     ) AS __grebe_q5
@@ -125,7 +125,7 @@ SELECT "a", "x", "ntile", "cume_dist", "__grebe_weight" FROM (
           SELECT "a", "x" FROM (
             SELECT "a", "x" FROM r_old
           ) AS __grebe_q7
-          SEMI JOIN __grebe_c1 ON "a" IS NOT DISTINCT FROM "a__key"
+          SEMI JOIN __grebe_c1 ON "a" IS NOT DISTINCT FROM "__grebe_key_a"
         ) AS __grebe_q8
       ) AS __grebe_q9
     ) AS __grebe_q10
@@ -137,13 +137,13 @@ SELECT "a", "x", "ntile", "cume_dist", "__grebe_weight" FROM (
 SELECT a, b, COUNT(*) OVER (PARTITION BY a) AS n, COUNT(*) OVER (PARTITION BY b) AS m FROM r
 -- delta
 WITH __grebe_c1 AS (
-SELECT DISTINCT "a__key" FROM (
-  SELECT "a" AS "a__key" FROM r_delta
+SELECT DISTINCT "__grebe_key_a" FROM (
+  SELECT "a" AS "__grebe_key_a" FROM r_delta
 ) AS __grebe_q4
 ),
 __grebe_c2 AS (
-SELECT DISTINCT "b__key" FROM (
-  SELECT "b" AS "b__key" FROM (
+SELECT DISTINCT "__grebe_key_b" FROM (
+  SELECT "b" AS "__grebe_key_b" FROM (
     SELECT "a", "b", "count", CAST(SUM("__grebe_weight") AS BIGINT) AS "__grebe_weight" FROM (
       SELECT "a", "b", "count", "__grebe_weight" FROM (
         SELECT "a", "b", "count", 1 AS "__grebe_weight" FROM (
@@ -151,7 +151,7 @@ SELECT DISTINCT "b__key" FROM (
             SELECT "a", "b" FROM (
               SELECT "a", "b" FROM r_new
             ) AS __grebe_q3
-            SEMI JOIN __grebe_c1 ON "a" IS NOT DISTINCT FROM "a__key"
+            SEMI JOIN __grebe_c1 ON "a" IS NOT DISTINCT FROM "__grebe_key_a"
           ) AS __grebe_q5
         ) AS __grebe_q6
       ) AS __grebe_q7
@@ -162,7 +162,7 @@ SELECT DISTINCT "b__key" FROM (
             SELECT "a", "b" FROM (
               SELECT "a", "b" FROM r_old
             ) AS __grebe_q8
-            SEMI JOIN __grebe_c1 ON "a" IS NOT DISTINCT FROM "a__key"
+            SEMI JOIN __grebe_c1 ON "a" IS NOT DISTINCT FROM "__grebe_key_a"
           ) AS __grebe_q9
         ) AS __grebe_q10
       ) AS __grebe_q11
@@ -180,7 +180,7 @@ SELECT "a", "b", "count", "count_2", "__grebe_weight" FROM (
           SELECT "a", "b" FROM r_new
         ) AS __grebe_q1
       ) AS __grebe_q2
-      SEMI JOIN __grebe_c2 ON "b" IS NOT DISTINCT FROM "b__key"
+      SEMI JOIN __grebe_c2 ON "b" IS NOT DISTINCT FROM "__grebe_key_b"
     ) AS __grebe_q15
   ) AS __grebe_q16
 ) AS __grebe_q17
@@ -193,7 +193,7 @@ SELECT "a", "b", "count", "count_2", "__grebe_weight" FROM (
           SELECT "a", "b" FROM r_old
         ) AS __grebe_q18
       ) AS __grebe_q19
-      SEMI JOIN __grebe_c2 ON "b" IS NOT DISTINCT FROM "b__key"
+      SEMI JOIN __grebe_c2 ON "b" IS NOT DISTINCT FROM "__grebe_key_b"
     ) AS __grebe_q20
   ) AS __grebe_q21
 ) AS __grebe_q22
@@ -203,8 +203,8 @@ SELECT "a", "b", "count", "count_2", "__grebe_weight" FROM (
 SELECT a, b, COUNT(*) AS n, RANK() OVER (PARTITION BY a ORDER BY COUNT(*)) AS k FROM r GROUP BY a, b
 -- delta
 WITH __grebe_c1 AS (
-SELECT DISTINCT "a__key" FROM (
-  SELECT "a" AS "a__key" FROM r_delta
+SELECT DISTINCT "__grebe_key_a" FROM (
+  SELECT "a" AS "__grebe_key_a" FROM r_delta
 ) AS __grebe_q2
 )
 SELECT "a", "b", "count", "rank", "__grebe_weight" FROM (
@@ -214,7 +214,7 @@ SELECT "a", "b", "count", "rank", "__grebe_weight" FROM (
         SELECT "a", "b" FROM (
           SELECT "a", "b" FROM r_new
         ) AS __grebe_q1
-        SEMI JOIN __grebe_c1 ON "a" IS NOT DISTINCT FROM "a__key"
+        SEMI JOIN __grebe_c1 ON "a" IS NOT DISTINCT FROM "__grebe_key_a"
       ) AS __grebe_q3
       GROUP BY "a", "b"
     ) AS __grebe_q4
@@ -228,7 +228,7 @@ SELECT "a", "b", "count", "rank", "__grebe_weight" FROM (
         SELECT "a", "b" FROM (
           SELECT "a", "b" FROM r_old
         ) AS __grebe_q7
-        SEMI JOIN __grebe_c1 ON "a" IS NOT DISTINCT FROM "a__key"
+        SEMI JOIN __grebe_c1 ON "a" IS NOT DISTINCT FROM "__grebe_key_a"
       ) AS __grebe_q8
       GROUP BY "a", "b"
     ) AS __grebe_q9
@@ -240,31 +240,31 @@ SELECT "a", "b", "count", "rank", "__grebe_weight" FROM (
 SELECT a, x FROM r QUALIFY RANK() OVER (PARTITION BY a ORDER BY x) = 1
 -- delta
 WITH __grebe_c1 AS (
-SELECT DISTINCT "a__key" FROM (
-  SELECT "a" AS "a__key" FROM r_delta
+SELECT DISTINCT "__grebe_key_a" FROM (
+  SELECT "a" AS "__grebe_key_a" FROM r_delta
 ) AS __grebe_q2
 )
 SELECT "a", "x", "__grebe_weight" FROM (
-  SELECT "a", "x", "rank", "__grebe_weight" FROM (
-    SELECT "a", "x", "rank", 1 AS "__grebe_weight" FROM (
-      SELECT "a", "x", RANK() OVER (PARTITION BY "a" ORDER BY "x" ASC) AS "rank" FROM (
+  SELECT "a", "x", "__grebe__rank", "__grebe_weight" FROM (
+    SELECT "a", "x", "__grebe__rank", 1 AS "__grebe_weight" FROM (
+      SELECT "a", "x", RANK() OVER (PARTITION BY "a" ORDER BY "x" ASC) AS "__grebe__rank" FROM (
         SELECT "a", "x" FROM (
           SELECT "a", "x" FROM r_new
         ) AS __grebe_q1
-        SEMI JOIN __grebe_c1 ON "a" IS NOT DISTINCT FROM "a__key"
+        SEMI JOIN __grebe_c1 ON "a" IS NOT DISTINCT FROM "__grebe_key_a"
       ) AS __grebe_q3
     ) AS __grebe_q4
   ) AS __grebe_q5
   UNION ALL
-  SELECT "a", "x", "rank", "__grebe_weight" FROM (
-    SELECT "a", "x", "rank", -1 AS "__grebe_weight" FROM (
-      SELECT "a", "x", RANK() OVER (PARTITION BY "a" ORDER BY "x" ASC) AS "rank" FROM (
+  SELECT "a", "x", "__grebe__rank", "__grebe_weight" FROM (
+    SELECT "a", "x", "__grebe__rank", -1 AS "__grebe_weight" FROM (
+      SELECT "a", "x", RANK() OVER (PARTITION BY "a" ORDER BY "x" ASC) AS "__grebe__rank" FROM (
         SELECT "a", "x" FROM (
           SELECT "a", "x" FROM r_old
         ) AS __grebe_q6
-        SEMI JOIN __grebe_c1 ON "a" IS NOT DISTINCT FROM "a__key"
+        SEMI JOIN __grebe_c1 ON "a" IS NOT DISTINCT FROM "__grebe_key_a"
       ) AS __grebe_q7
     ) AS __grebe_q8
   ) AS __grebe_q9
 ) AS __grebe_q10
-WHERE "rank" = 1
+WHERE "__grebe__rank" = 1

@@ -32,9 +32,10 @@ from grebe.compiler.nodes import (
 )
 from grebe.compiler.raising import can_raise
 from grebe.compiler.scalar import Scalar, build, column, number, passed
+from grebe.sql_text import made
 
-COUNT = "__grebe_count"
-_ONE = "__grebe_one"
+COUNT = made("count")
+_ONE = made("one")
 
 
 def change(node: Aggregate, of: Rules) -> Node:

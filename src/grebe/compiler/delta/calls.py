@@ -14,8 +14,9 @@ from typing import Final
 from sqlglot import exp
 
 from grebe.compiler.nodes import Aggregate
-from grebe.compiler.scalar import Scalar, build, column, number
+from grebe.compiler.scalar import Scalar, build, column, number, rename
 from grebe.compiler.types import Decimal, Types
+from grebe.sql_text import PREFIX, plain
 
 _AVG_DECIMAL: Final = 24
 _AVG_SCALE: Final = 2
@@ -107,4 +108,7 @@ def _count(tree: exp.Count) -> Linear | None:
 
 
 def _state_name(argument: Scalar) -> str:
-    return f"__grebe_{blake2b(argument.text.encode(), digest_size=8).hexdigest()}"
+    named = rename(
+        argument, {name: plain(name) for name in argument.columns if plain(name) != name}
+    )
+    return f"{PREFIX}{blake2b(named.text.encode(), digest_size=8).hexdigest()}"

@@ -29,10 +29,11 @@ from grebe.compiler.scalar import (
     passed,
     true_only,
 )
+from grebe.sql_text import made
 
-COPIES = "__grebe_copies"
-BEFORE = "__grebe_before"
-AFTER = "__grebe_after"
+COPIES = made("copies")
+BEFORE = made("before")
+AFTER = made("after")
 
 
 def change(node: MarkJoin, of: Rules) -> Node:

@@ -19,6 +19,7 @@ from grebe.compiler.delta.rules import Rules
 from grebe.compiler.delta.weights import summed, weighted
 from grebe.compiler.nodes import MarkJoin, Node, SemiJoin
 from grebe.compiler.scalar import build, column
+from grebe.sql_text import made
 
 
 def change(node: SemiJoin, of: Rules) -> Node:
@@ -33,7 +34,7 @@ def change(node: SemiJoin, of: Rules) -> Node:
         for delta, right in meetings(node, of)
     ]
     known = build("COALESCE(:theta, FALSE)", theta=node.on)
-    turned = touched(MarkJoin(node.left, node.right, known, "__grebe_mark"), of)
+    turned = touched(MarkJoin(node.left, node.right, known, made("mark")), of)
     entering = ":copies" if not node.anti else "-:copies"
     leaving = "-:copies" if not node.anti else ":copies"
     weight = build(

@@ -28,9 +28,10 @@ from grebe.compiler.nodes import (
     UnionAll,
 )
 from grebe.compiler.scalar import Scalar, build, column, number
+from grebe.sql_text import made
 
-LEFT_NEW, LEFT_OLD = "__grebe_left_new", "__grebe_left_old"
-RIGHT_NEW, RIGHT_OLD = "__grebe_right_new", "__grebe_right_old"
+LEFT_NEW, LEFT_OLD = made("left_new"), made("left_old")
+RIGHT_NEW, RIGHT_OLD = made("right_new"), made("right_old")
 _COUNTS: Final = (LEFT_NEW, LEFT_OLD, RIGHT_NEW, RIGHT_OLD)
 
 _COPIES: Final = {

@@ -20,8 +20,9 @@ from grebe.compiler.nodes import (
     walk,
 )
 from grebe.compiler.scalar import Scalar, column, number
+from grebe.sql_text import made
 
-SIDE: Final = "__grebe_side"
+SIDE: Final = made("side")
 
 
 def weighted(node: Node, columns: Sequence[str], weight: Scalar | None = None) -> Node:
@@ -96,4 +97,4 @@ def reads(node: Node) -> int:
 
 def key_name(name: str) -> str:
     """The name of a key column: never the name of a column that it restricts."""
-    return f"{name}__key"
+    return made(f"key_{name}")

@@ -8,11 +8,12 @@ from typing import NoReturn
 
 from sqlglot import exp
 
-from grebe.compiler.lower.scope import RESERVED, Environment, Names, Query, Relation, dotted
+from grebe.compiler.lower.scope import Environment, Names, Query, Relation, dotted
 from grebe.compiler.parse import place_of
 from grebe.compiler.reasons import DESCRIPTIONS, ReasonCode, feature_of
 from grebe.errors import DefinitionError, UnknownTableError, UnsupportedSQLError, Where
 from grebe.model import Reason
+from grebe.sql_text import is_made
 
 
 @dataclass(slots=True)
@@ -80,7 +81,7 @@ class Context:
         if found is None:
             raise UnknownTableError.named(written, sorted(self.sources), where=self.where(tree))
         for name, _ in found.columns:
-            if name.lower().startswith(RESERVED):
+            if is_made(name):
                 message = f'column "{name}" of table "{written}" begins with the reserved prefix'
                 self.stop("reserved_name", message, tree)
         self.tables.add(found.name)

@@ -16,6 +16,7 @@ from grebe.compiler.lower.trees import mapped
 from grebe.compiler.reasons import ReasonCode
 from grebe.compiler.scalar import Scalar
 from grebe.errors import AmbiguousColumnError, UnknownColumnError
+from grebe.sql_text import made
 
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
 
@@ -228,7 +229,7 @@ class Resolver:
         key = "\x1f".join(spelled)
         if key not in self.known:
             hint = "value" if kind is Kind.SCALAR else "matches"
-            name = self.context.fresh(hint)
+            name = self.context.fresh(made(hint))
             self.known[key] = name
             inside = self.environment.inside(self.scope)
             self.pending[name] = Pending(name, kind, query, inside, operands, compare, negated)

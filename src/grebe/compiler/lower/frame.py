@@ -12,6 +12,7 @@ from grebe.compiler.lower.expressions import Resolver
 from grebe.compiler.lower.scope import Columns, Environment, Query, Scope, Source
 from grebe.compiler.nodes import InnerJoin, Node, Values
 from grebe.compiler.scalar import number
+from grebe.sql_text import made
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class Frame:
 
 def no_rows_needed(context: Context) -> Frame:
     """The one row that a SELECT without FROM reads."""
-    return Frame(Values((context.fresh("one"),), ((number(1),),)), (), ())
+    return Frame(Values((context.fresh(made("one")),), ((number(1),),)), (), ())
 
 
 def of_query(query: Query, qualifier: tuple[str, ...]) -> Frame:

@@ -15,6 +15,7 @@ from grebe.compiler.lower.expressions import quoted
 from grebe.compiler.lower.pending import Pending
 from grebe.compiler.lower.trees import mapped, mapped_inside
 from grebe.compiler.scalar import Scalar
+from grebe.sql_text import made, plain
 
 
 @dataclass(slots=True)
@@ -73,7 +74,7 @@ class Grouping:
         normal = Scalar.of(normal_call(self.context, tree))
         name = self.calls.get(normal.text)
         if name is None:
-            name = self.context.fresh(_hint(normal.ast))
+            name = self.context.fresh(made(_hint(normal.ast)))
             self.calls[normal.text] = name
             self.scalars.append((name, normal))
         return quoted(name, tree)
@@ -85,7 +86,7 @@ class Grouping:
             return tree.copy()
         if tree.name in self.block.node.columns:
             self.context.invalid(
-                f'column "{tree.name}" is neither grouped nor inside an aggregate',
+                f'column "{plain(tree.name)}" is neither grouped nor inside an aggregate',
                 tree,
                 hint="add it to GROUP BY, or aggregate it",
             )
@@ -142,7 +143,7 @@ def _hint(call: exp.Expr) -> str:
     inner = unwrapped(call)
     name = function_name(inner)
     argument = inner.this if isinstance(inner.this, exp.Expr) else None
-    suffix = f"_{argument.name}" if isinstance(argument, exp.Column) else ""
+    suffix = f"_{plain(argument.name)}" if isinstance(argument, exp.Column) else ""
     return f"{name}{suffix}"
 
 

@@ -22,6 +22,7 @@ from grebe.compiler.nodes import Aggregate, Node, Project, UnionAll
 from grebe.compiler.reasons import ReasonCode
 from grebe.compiler.scalar import NULL, Scalar, column, null_like, number, rename
 from grebe.errors import Where
+from grebe.sql_text import made
 
 Sets = tuple[tuple[int, ...], ...]
 """Grouping sets as positions of keys."""
@@ -160,7 +161,7 @@ def aggregated(
     """The expressions over the aggregate, which is now on top of the relation."""
     if keys.scalars:
         context.features.add("group_by")
-    names = block.compute([(key.column or "key", key) for key in keys.scalars])
+    names = block.compute([(key.column or made("key"), key) for key in keys.scalars])
     texts = [key.text for key in keys.scalars]
     kinds = frozenset(type(key.ast) for key in keys.scalars)
     if keys.sets is None:
@@ -169,7 +170,9 @@ def aggregated(
         context.features.add("grouping_sets")
         final = [context.fresh(name) for name in names]
         marks = GroupingMarks(
-            context.fresh("grouping_set"), tuple(texts), tuple(frozenset(s) for s in keys.sets)
+            context.fresh(made("grouping_set")),
+            tuple(texts),
+            tuple(frozenset(s) for s in keys.sets),
         )
         columns = dict(zip(texts, final, strict=True))
         grouping = Grouping(context, block, columns, kinds, grouping_sets=marks)
@@ -210,7 +213,7 @@ class _Expansion:
         branches = [self.total(place) for place in totals]
         if rest:
             own = replace_names(self, self.context)
-            fresh = self.context.fresh("grouping_set")
+            fresh = self.context.fresh(made("grouping_set"))
             branches.insert(0, own.grouped(fresh, rest))
         return UnionAll(tuple(branches), names)
 
@@ -224,7 +227,7 @@ class _Expansion:
         return Aggregate(union, (ordinal, *self.output), calls, self.where)
 
     def branch(self, place: int, members: Sequence[int], passed: Sequence[str]) -> Node:
-        outputs = [(self.context.fresh("grouping_set"), number(place))]
+        outputs = [(self.context.fresh(made("grouping_set")), number(place))]
         for index, key in enumerate(self.keys):
             value = column(key) if index in members else null_like(column(key))
             outputs.append((self.context.fresh(key), value))
@@ -235,9 +238,9 @@ class _Expansion:
         calls = tuple((self.context.fresh(name), call) for name, call in self.calls)
         if not calls:
             count = Scalar.of(exp.Count(this=exp.Star(), big_int=True))
-            calls = ((self.context.fresh("count"), count),)
+            calls = ((self.context.fresh(made("count")), count),)
         aggregate = Aggregate(self.input, (), calls, self.where)
-        outputs = [(self.context.fresh("grouping_set"), number(place))]
+        outputs = [(self.context.fresh(made("grouping_set")), number(place))]
         outputs += [(self.context.fresh(name), NULL) for name in self.output]
         outputs += [(self.context.fresh(n), column(n)) for n, _ in calls[: len(self.calls)]]
         return Project(aggregate, tuple(outputs))

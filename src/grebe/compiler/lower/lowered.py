@@ -16,6 +16,7 @@ from grebe.compiler.lower.simplify import simplified
 from grebe.compiler.nodes import Node, Scan, walk
 from grebe.compiler.parse import normalised, parse, too_deep
 from grebe.compiler.reasons import ReasonCode
+from grebe.compiler.root import with_stored_names
 from grebe.errors import InternalError
 from grebe.model import Reason
 
@@ -75,12 +76,13 @@ def _lowered(context: Context, tree: exp.Query) -> Lowered:
         message = "a subquery reads a column that is not grouped in the outer query"
         context.refuse(ReasonCode.CORRELATED_SUBQUERY, message, tree)
     if not context.hopeless:
-        root = pruned(context, simplified(node), node.columns)
+        root = with_stored_names(pruned(context, simplified(node), node.columns))
+    columns = node.columns if root is None else root.columns
     publics = [name for name, _ in query.columns]
     found = {item.table for item in walk(root) if isinstance(item, Scan)} if root else set()
     return Lowered(
         root=root,
-        outputs=tuple(zip(node.columns, publics, strict=True)),
+        outputs=tuple(zip(columns, publics, strict=True)),
         tables=tuple(sorted(found or context.tables)),
         reasons=tuple(context.reasons),
         notes=tuple(context.notes),

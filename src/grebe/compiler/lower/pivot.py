@@ -18,6 +18,7 @@ from grebe.compiler.lower.unpivot import unpivoted
 from grebe.compiler.nodes import Aggregate, Node, Project
 from grebe.compiler.reasons import ReasonCode
 from grebe.compiler.scalar import Scalar, build, column
+from grebe.sql_text import made
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +167,7 @@ def _built(
     names: Sequence[str],
 ) -> Frame:
     own = [context.fresh(name) for name in names]
-    made = [(name, call) for name, (_, call) in zip(own, calls, strict=True)]
+    filtered = [(name, call) for name, (_, call) in zip(own, calls, strict=True)]
     keys = tuple(dict.fromkeys(name for _, name in groups))
     outputs = list(own)
     filled: list[tuple[str, Scalar]] = []
@@ -174,12 +175,12 @@ def _built(
         # Spark pivots by a first value: where no row has the pivoted value, there is no value.
         if context.dialect == "spark" and not isinstance(empty_value(call.ast, "spark"), exp.Null):
             present = exp.Case(ifs=[exp.If(this=test.copy(), true=exp.Literal.number(1))])
-            rows = context.fresh("rows")
-            made.append((rows, Scalar.of(exp.Count(this=present, big_int=True))))
+            rows = context.fresh(made("rows"))
+            filtered.append((rows, Scalar.of(exp.Count(this=present, big_int=True))))
             outputs[index] = context.fresh(names[index])
             value = build("CASE WHEN :n > 0 THEN :x END", n=column(rows), x=column(own[index]))
             filled.append((outputs[index], value))
-    found: Node = Aggregate(node, keys, tuple(made), context.where(pivot))
+    found: Node = Aggregate(node, keys, tuple(filtered), context.where(pivot))
     if filled:
         kept = tuple((name, column(name)) for name in found.columns)
         found = Project(found, (*kept, *filled))

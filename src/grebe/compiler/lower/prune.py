@@ -32,6 +32,7 @@ from grebe.compiler.nodes import (
 )
 from grebe.compiler.scalar import Scalar, column, substitute
 from grebe.errors import InternalError
+from grebe.sql_text import made
 
 
 def pruned(context: Context, node: Node, columns: Iterable[str]) -> Node:
@@ -125,7 +126,7 @@ class _Pruner:
     def aggregate(self, node: Aggregate, needed: frozenset[str]) -> Node:
         calls = tuple(pair for pair in node.calls if pair[0] in needed)
         if not calls and not node.keys:
-            calls = node.calls[:1] or ((self.context.fresh("count"), _count()),)
+            calls = node.calls[:1] or ((self.context.fresh(made("count")), _count()),)
         wanted = frozenset(node.keys).union(*(call.columns for _, call in calls))
         return replace(node, input=self.visit(node.input, wanted), calls=calls)
 

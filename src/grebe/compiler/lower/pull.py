@@ -22,6 +22,7 @@ from grebe.compiler.nodes import (
     SemiJoin,
 )
 from grebe.compiler.scalar import Scalar, column, conjuncts_of, equals
+from grebe.sql_text import made
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +156,7 @@ def keys_of(
         inner, outside = sides
         name = inner.column
         if name is None:
-            name = context.fresh("key")
+            name = context.fresh(made("key"))
             new.append((name, inner))
         if name not in keys:
             keys.append(name)

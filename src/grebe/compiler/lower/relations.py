@@ -20,6 +20,7 @@ from grebe.compiler.lower.unnest import explode_view, generated, is_generator
 from grebe.compiler.nodes import Scan, Values
 from grebe.compiler.reasons import ReasonCode
 from grebe.compiler.scalar import NULL, Scalar
+from grebe.sql_text import made
 
 _REFUSED_TABLE_PARTS = {
     "sample": ("tablesample", "TABLESAMPLE gives other rows every time"),
@@ -134,7 +135,7 @@ def refused(context: Context, tree: exp.Expr) -> Frame:
     """A relation without a rule: the reason is kept, and any name is taken to be its column."""
     name = type(tree.this if isinstance(tree, exp.Table) else tree).__name__.lower()
     context.refuse(ReasonCode.TABLE_FUNCTION, f'"{name}" in FROM has no rule', tree)
-    node = Values((context.fresh(name),), ((NULL,),))
+    node = Values((context.fresh(made(name)),), ((NULL,),))
     alias = (tree.alias,) if tree.alias else ()
     return Frame(node, (Source(alias, (), open=True),), ())
 
@@ -203,7 +204,7 @@ def _values(context: Context, tree: exp.Values, environment: Environment) -> Fra
     given = [item.name for item in alias.columns] if isinstance(alias, exp.TableAlias) else []
     first = 1 if context.dialect == "spark" else 0
     names = [*given, *(f"col{i + first}" for i in range(len(given), width))][:width]
-    own = tuple(context.fresh(name) for name in names)
+    own = tuple(context.fresh(name if name in given else made(name)) for name in names)
     pairs = tuple(zip(names, own, strict=True))
     source = Source((tree.alias,) if tree.alias else (), pairs)
     return Frame(Values(own, tuple(rows)), (source,), pairs)

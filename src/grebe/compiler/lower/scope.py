@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from grebe.compiler.nodes import Node
+from grebe.sql_text import PREFIX, apart, plain
 
-RESERVED = "__grebe_"
-"""The prefix of columns that grebe itself makes."""
+RESERVED = PREFIX
 
 
 def dotted(parts: Iterable[str]) -> str:
@@ -41,20 +41,22 @@ class Names:
     taken: set[str] = field(default_factory=set)
 
     def fresh(self, base: str) -> str:
-        """The wanted name, or the same with the first free number.
+        """The wanted name; or, where that is taken or grebe's own, one that no user has.
 
         >>> names = Names()
         >>> names.fresh("Amount"), names.fresh("amount"), names.fresh("amount_2")
-        ('Amount', 'amount_2', 'amount_2_2')
+        ('Amount', '__grebe__amount_2', '__grebe__amount_2_2')
+        >>> names.fresh("__grebe_key"), names.fresh("key")
+        ('__grebe__key', '__grebe__key_2')
         """
-        name = wanted = base or "column"
+        name = wanted = plain(base).removeprefix(PREFIX) or "column"
         count = self.last.get(wanted.lower(), 1)
         while name.lower() in self.taken:
             count += 1
             name = f"{wanted}_{count}"
         self.last[wanted.lower()] = count
         self.taken.add(name.lower())
-        return name
+        return name if name == base else apart(name)
 
 
 Columns = tuple[tuple[str, str], ...]

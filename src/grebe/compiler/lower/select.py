@@ -14,7 +14,7 @@ from grebe.compiler.lower.grouping import has_aggregates
 from grebe.compiler.lower.grouping_sets import Keys, aggregated, at_position, keys_of
 from grebe.compiler.lower.ordering import DROPPED, cut_of, directions, topk
 from grebe.compiler.lower.relations import lower_from
-from grebe.compiler.lower.scope import RESERVED, Environment, Query
+from grebe.compiler.lower.scope import Environment, Query
 from grebe.compiler.lower.shape import exactly
 from grebe.compiler.lower.stars import expanded
 from grebe.compiler.lower.unnest import Item, explode_items
@@ -22,6 +22,7 @@ from grebe.compiler.lower.windows import Windows
 from grebe.compiler.nodes import Distinct, Order
 from grebe.compiler.reasons import ReasonCode
 from grebe.compiler.scalar import Scalar
+from grebe.sql_text import is_made, made
 
 _CLAUSES = {
     "kind": "SELECT AS",
@@ -109,7 +110,7 @@ def _items(context: Context, select: exp.Select, frame: Frame, resolver: Resolve
 
 
 def _check_name(context: Context, name: str, tree: exp.Expr) -> None:
-    if name.lower().startswith(RESERVED):
+    if is_made(name):
         context.stop("reserved_name", f'the name "{name}" begins with the reserved prefix', tree)
 
 
@@ -200,22 +201,22 @@ def _windows(context: Context, block: Block, parts: Parts) -> None:
 def _output(context: Context, select: exp.Select, block: Block, parts: Parts) -> Query:
     parts.items = explode_items(context, block, parts.items)
     scalars = [Scalar.of(item.tree.unnest()) for item in parts.items]
-    hints = [item.name or "expression" for item in parts.items]
+    hints = [item.name or made("expression") for item in parts.items]
     names = block.compute(list(zip(hints, scalars, strict=True)))
     publics = [item.name for item in parts.items]
     if select.args.get("distinct") is not None:
         context.features.add("distinct")
         block.node = Distinct(exactly(context, block.node, names))
         names = list(block.node.columns)
-    made = {scalar.text: name for scalar, name in zip(scalars, names, strict=True)}
-    _sorted(context, select, block, parts, made)
+    columns = {scalar.text: name for scalar, name in zip(scalars, names, strict=True)}
+    _sorted(context, select, block, parts, columns)
     return Query(block.node, tuple(zip(publics, names, strict=True)))
 
 
 def _sorted(
-    context: Context, select: exp.Select, block: Block, parts: Parts, made: dict[str, str]
+    context: Context, select: exp.Select, block: Block, parts: Parts, outputs: dict[str, str]
 ) -> None:
-    """Cut the rows; ``made`` gives the columns of outputs by the text of their expressions."""
+    """Cut the rows; ``outputs`` gives the columns of outputs by the text of their expressions."""
     cut = cut_of(context, select)
     if parts.order is not None:
         context.features.add("order_by")
@@ -224,9 +225,9 @@ def _sorted(
     if cut is None:
         return
     trees = [Scalar.of(tree.unnest()) for tree in parts.order or []]
-    if select.args.get("distinct") is not None and any(s.text not in made for s in trees):
+    if select.args.get("distinct") is not None and any(s.text not in outputs for s in trees):
         context.invalid("ORDER BY of a DISTINCT query names its outputs", select)
-    columns = [made.get(s.text) or block.compute([("sort", s)])[0] for s in trees]
+    columns = [outputs.get(s.text) or block.compute([(made("sort"), s)])[0] for s in trees]
     clause = select.args.get("order") or select.args.get("sort")
     items = clause.expressions if clause is not None else []
     order = tuple(

@@ -11,6 +11,7 @@ from grebe.compiler.lower.shape import exactly
 from grebe.compiler.nodes import Node, Order, Project, SetKind, SetOperation, UnionAll
 from grebe.compiler.reasons import ReasonCode
 from grebe.compiler.scalar import NULL, column
+from grebe.sql_text import made
 
 
 def lower_set(context: Context, tree: exp.SetOperation, environment: Environment) -> Query:
@@ -58,7 +59,7 @@ def _combined(context: Context, tree: exp.SetOperation, left: Query, right: Quer
     context.features.add(f"{word}_all" if every else word)
     one = exactly(context, left.node, [name for _, name in left.columns])
     other = exactly(context, right.node, [name for _, name in right.columns])
-    names = tuple(context.fresh(name or "column") for name, _ in left.columns)
+    names = tuple(context.fresh(name or made("column")) for name, _ in left.columns)
     publics = [name for name, _ in left.columns]
     node: Node
     if every and isinstance(tree, exp.Union):

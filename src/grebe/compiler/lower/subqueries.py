@@ -27,6 +27,7 @@ from grebe.compiler.nodes import (
 )
 from grebe.compiler.reasons import ReasonCode
 from grebe.compiler.scalar import NULL, TRUE, Scalar, all_of, build, column, substitute
+from grebe.sql_text import made
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +207,7 @@ class _Filled:
         kept = tuple((own, column(own)) for own in self.keyed.keys)
         if nothing == NULL:
             return OuterJoin(left, Project(self.grouped, (*kept, (name, self.expression))), on)
-        found, raw = context.fresh("found"), context.fresh(name)
+        found, raw = context.fresh(made("found")), context.fresh(name)
         right = Project(self.grouped, (*kept, (raw, self.expression), (found, TRUE)))
         chosen = build(
             "CASE WHEN :found THEN :raw ELSE :nothing END",

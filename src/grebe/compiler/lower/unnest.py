@@ -17,6 +17,7 @@ from grebe.compiler.lower.shape import free_columns
 from grebe.compiler.nodes import InnerJoin, Node, OuterJoin, Project, Unnest
 from grebe.compiler.reasons import ReasonCode
 from grebe.compiler.scalar import Scalar, all_of, build, column
+from grebe.sql_text import made
 
 _OUTER = (exp.ExplodeOuter, exp.PosexplodeOuter)
 _WITH_POSITION = (exp.Posexplode, exp.PosexplodeOuter)
@@ -71,6 +72,8 @@ class _Names:
 
     values: tuple[str, ...]
     position: str | None
+    given: tuple[str, ...]
+    """Those that the text gives; the others are the engine's."""
 
 
 def explode_view(
@@ -111,20 +114,23 @@ def _names(context: Context, call: exp.Expr, collection: Scalar, given: list[str
     if not 1 + positioned <= len(names) <= 2 + positioned:
         context.invalid(f"{len(names)} names stand for the columns of this function", call)
     if positioned:
-        return _Names(tuple(names[1:]), names[0])
-    return _Names(tuple(names), None)
+        return _Names(tuple(names[1:]), names[0], tuple(given))
+    return _Names(tuple(names), None, tuple(given))
 
 
 def _exploded(
     context: Context, node: Node, collection: Scalar, names: _Names, *, outer: bool
 ) -> tuple[Node, Columns]:
-    position = context.fresh(names.position) if names.position else None
-    own = tuple(context.fresh(name) for name in names.values)
-    made = Unnest(node, collection, own, outer, position)
+    def fresh(name: str) -> str:
+        return context.fresh(name if name in names.given else made(name))
+
+    position = fresh(names.position) if names.position else None
+    own = tuple(fresh(name) for name in names.values)
+    exploded = Unnest(node, collection, own, outer, position)
     pairs = tuple(zip(names.values, own, strict=True))
     if names.position and position:
         pairs = ((names.position, position), *pairs)
-    return made, pairs
+    return exploded, pairs
 
 
 def _unnest(
@@ -141,7 +147,7 @@ def _unnest(
     given = [item.name for item in alias.columns] if isinstance(alias, exp.TableAlias) else []
     offset = tree.args.get("offset")
     ordinal = offset.name if isinstance(offset, exp.Expr) else ("ordinality" if offset else None)
-    names = _Names((given[0] if given else "unnest",), ordinal)
+    names = _Names((given[0] if given else "unnest",), ordinal, tuple(given))
     node, pairs = _exploded(context, block.node, collection, names, outer=outer)
     if ordinal is not None:
         node, pairs = _counted_from_one(context, node, pairs)

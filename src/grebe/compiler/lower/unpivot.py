@@ -12,6 +12,7 @@ from grebe.compiler.lower.scope import Environment, Source
 from grebe.compiler.nodes import Filter, Node, Project, UnionAll
 from grebe.compiler.reasons import ReasonCode
 from grebe.compiler.scalar import Scalar, all_of, build, column, text
+from grebe.sql_text import made
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ def _branch(context: Context, node: Node, kept: list[tuple[str, str]], item: _Tu
     outputs: list[tuple[str, Scalar]] = [
         (context.fresh(public), column(own)) for public, own in kept
     ]
-    outputs.append((context.fresh("label"), text(item.label)))
+    outputs.append((context.fresh(made("label")), text(item.label)))
     outputs += [(context.fresh(name), column(name)) for name in item.columns]
     return Project(node, tuple(outputs))
 

@@ -18,6 +18,7 @@ from grebe.compiler.nodes import Window
 from grebe.compiler.reasons import ReasonCode
 from grebe.compiler.scalar import Scalar
 from grebe.errors import Where
+from grebe.sql_text import made
 
 
 @dataclass(slots=True)
@@ -56,7 +57,7 @@ class Windows:
         if any(item is not tree for item in tree.find_all(exp.Window)):
             self.context.invalid("a window function cannot be inside another one", tree)
         self.context.features.add("window")
-        partition = self.columns(tree.args.get("partition_by") or [], "partition")
+        partition = self.columns(tree.args.get("partition_by") or [], made("partition"))
         order = self.ordering(tree.args.get("order"))
         self.check(tree, partition)
         built = exp.Window(
@@ -80,11 +81,12 @@ class Windows:
 
     def added(self, tree: exp.Window, built: exp.Window, partition: Sequence[str]) -> str:
         """The column of a new call, over its equal rows if its frame takes them as one."""
-        name = self.context.fresh(function_name(unwrapped(built.this)))
+        function = function_name(unwrapped(built.this))
+        name = self.context.fresh(made(function))
         place = self.context.where(tree)
         ties = ties_of(built)
         if ties is Ties.REFUSE:
-            message = f"{name}() picks one of the rows that are equal in ORDER BY"
+            message = f"{function}() picks one of the rows that are equal in ORDER BY"
             self.context.refuse(ReasonCode.ORDER_DEPENDENT_WINDOW, message, tree, expressible=True)
         if ties not in (Ties.LAST_PEER, Ties.FIRST_PEER):
             self.first.add(name, Scalar.of(built), partition, place)
@@ -101,7 +103,7 @@ class Windows:
         """
         ends = ("UNBOUNDED", "CURRENT ROW") if last else ("CURRENT ROW", "UNBOUNDED")
         built.set("spec", rows_frame(*ends))
-        row = self.context.fresh("row_number")
+        row = self.context.fresh(made("row_number"))
         numbered = built.copy()
         numbered.set("this", exp.RowNumber())
         numbered.set("spec", None)
@@ -134,7 +136,7 @@ class Windows:
     def ordering(self, order: exp.Order | None) -> exp.Order | None:
         if order is None:
             return None
-        names = self.columns([item.this for item in order.expressions], "sort")
+        names = self.columns([item.this for item in order.expressions], made("sort"))
         keys = []
         for item, name in zip(order.expressions, names, strict=True):
             down, nulls_first = bool(item.args.get("desc")), bool(item.args.get("nulls_first"))

@@ -24,8 +24,9 @@ from grebe.compiler.nodes import (
 from grebe.compiler.plan import Append, Check, Compute, Merge, Shape, Step
 from grebe.compiler.scalar import build, column, number, passed
 from grebe.compiler.write.rows import AFTER, BEFORE, as_merge
+from grebe.sql_text import made
 
-_STORED, _NET = "__grebe_stored", "__grebe_net"
+_STORED, _NET = made("stored"), made("net")
 
 
 def steps(shape: Shape, of: Rules) -> tuple[Step, ...]:

@@ -51,10 +51,11 @@ from grebe.compiler.scalar import (
 )
 from grebe.compiler.types import Types
 from grebe.compiler.write.rows import CHECKSUM, checksum
+from grebe.sql_text import made, plain
 
-COUNT = "__grebe_n"
-_EXISTED, _BAD, _MOVED = "__grebe_existed", "__grebe_bad", "__grebe_moved"
-_RECOUNT = "__grebe_recount"
+COUNT = made("n")
+_EXISTED, _BAD, _MOVED = made("existed"), made("bad"), made("moved")
+_RECOUNT = made("recount")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +114,9 @@ def layout_of(node: Aggregate, types: Types) -> Layout:
         if simple is not None:
             linear.append((name, simple))
         elif not noisy and isinstance(call.ast, (exp.Min, exp.Max)):
-            extremes.append((name, call))
+            extremes.append((plain(name), call))
         else:
-            reread.append((name, call))
+            reread.append((plain(name), call))
     return Layout(node, tuple(linear), tuple(extremes), tuple(reread), types)
 
 
@@ -141,7 +142,8 @@ def shape_of(layout: Layout) -> Shape:
     if not node.keys:
         groups = Filter(groups, build(":n > 0", n=column(COUNT)))
     outputs = (*passed((*node.keys, *layout.state)), (CHECKSUM, checksum(layout.state)))
-    hidden = tuple(name for name in layout.columns if name not in node.columns)
+    shown = {plain(name) for name in node.columns}
+    hidden = tuple(name for name in layout.columns if name not in shown)
     return Shape(Project(groups, outputs), hidden, node.keys)
 
 
@@ -157,7 +159,7 @@ def visible(layout: Layout) -> Node:
     for name, call in node.calls:
         kept = linear.get(name)
         if kept is None:
-            value = column(name)
+            value = column(plain(name))
         else:
             count = COUNT if _is_rows(kept) else f"{kept.state}_n"
             value = kept.visible(count, f"{kept.state}_s")
@@ -165,7 +167,7 @@ def visible(layout: Layout) -> Node:
     stored: Node = Stored(layout.columns)
     if not node.keys:
         # Without GROUP BY there is always one row, also when nothing is stored.
-        one = Values(("__grebe_one",), ((number(1),),))
+        one = Values((made("one"),), ((number(1),),))
         stored = OuterJoin(one, stored, TRUE)
     return Project(stored, (*passed(node.keys), *shown))
 
@@ -184,19 +186,19 @@ def steps(layout: Layout, of: Rules) -> tuple[Step, ...]:
     touched = _Touched(layout, of)
     named = Named("touched", touched.columns)
     rows = Named("rows", (*layout.columns, ACTION, COPIES, _RECOUNT))
-    made: list[Step] = [
+    planned: list[Step] = [
         Compute("touched", touched.node()),
         Check("states", Filter(named, touched.impossible()), "a stored group contradicts its rows"),
     ]
     columns = passed((*layout.columns, ACTION, COPIES))
     if not touched.rereads:
-        return (*made, Merge(Project(touched.rows(named), columns), layout.node.keys))
+        return (*planned, Merge(Project(touched.rows(named), columns), layout.node.keys))
     wrong = build(":again <> :n", again=column(_RECOUNT), n=column(COUNT))
-    made += [
+    planned += [
         Compute("rows", touched.rows(named)),
         Check("recount", Filter(rows, wrong), "a stored row count is not the group's"),
     ]
-    return (*made, Merge(Project(rows, columns), layout.node.keys))
+    return (*planned, Merge(Project(rows, columns), layout.node.keys))
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +225,7 @@ class _Touched:
 
     def _names_of_extremes(self) -> tuple[str, ...]:
         return tuple(
-            f"{name}__{when}" for name, _ in self.layout.extremes for when in ("old", "in", "out")
+            _side(name, when) for name, _ in self.layout.extremes for when in ("old", "in", "out")
         )
 
     def node(self) -> Node:
@@ -239,7 +241,7 @@ class _Touched:
         for name, call in self.layout.extremes:
             word = call.ast.key.upper()
             calls += [
-                (f"{name}__{when}", build(f"{word}(:x)", x=column(f"{name}__{when}")))
+                (_side(name, when), build(f"{word}(:x)", x=column(_side(name, when))))
                 for when in ("old", "in", "out")
             ]
         groups = Aggregate(both, keys, tuple(calls))
@@ -272,8 +274,8 @@ class _Touched:
         for name, call in self.layout.extremes:
             word, x = call.ast.key.upper(), Scalar.of(call.ast.this.copy())
             calls += [
-                (f"{name}__in", build(f"{word}(CASE WHEN :w > 0 THEN :x END)", w=weight, x=x)),
-                (f"{name}__out", build(f"{word}(CASE WHEN :w < 0 THEN :x END)", w=weight, x=x)),
+                (_side(name, "in"), build(f"{word}(CASE WHEN :w > 0 THEN :x END)", w=weight, x=x)),
+                (_side(name, "out"), build(f"{word}(CASE WHEN :w < 0 THEN :x END)", w=weight, x=x)),
             ]
         moved: Node = Aggregate(Repeat(narrow), node.keys, tuple(calls))
         return moved if self.layout.reread else Filter(moved, self._moving())
@@ -288,7 +290,7 @@ class _Touched:
         tests = [build(":x <> 0", x=column(name)) for name in (COUNT, *self._names_of_sums())]
         for name, _ in self.layout.extremes:
             tests += [
-                build(":x IS NOT NULL", x=column(f"{name}__{when}")) for when in ("in", "out")
+                build(":x IS NOT NULL", x=column(_side(name, when))) for when in ("in", "out")
             ]
         return Scalar.of(exp.or_(*(item.copy() for item in tests), copy=False))
 
@@ -296,7 +298,7 @@ class _Touched:
         keys = tuple((key, column(key)) for key in self.layout.node.keys)
         found = Touch(self.of).keys(self.layout.node.input, keys) if keys else None
         if found is None:
-            found = Values(("__grebe_one",), ((number(1),),))
+            found = Values((made("one"),), ((number(1),),))
         return Project(found, (*keys, (COUNT, number(0))))
 
     def _stored_part(self, stored: Node) -> Node:
@@ -306,7 +308,7 @@ class _Touched:
             computed=checksum(self.layout.state),
         )
         extremes = [
-            (f"{name}__{when}", column(name) if when == "old" else null_like(column(name)))
+            (_side(name, when), column(name) if when == "old" else null_like(column(name)))
             for name, _ in self.layout.extremes
             for when in ("old", "in", "out")
         ]
@@ -322,8 +324,10 @@ class _Touched:
         kept = passed((COUNT, *self._names_of_sums()))
         extremes = [
             (
-                f"{name}__{when}",
-                null_like(column(f"{name}__in")) if when == "old" else column(f"{name}__{when}"),
+                _side(name, when),
+                null_like(column(_side(name, "in")))
+                if when == "old"
+                else column(_side(name, when)),
             )
             for name, _ in self.layout.extremes
             for when in ("old", "in", "out")
@@ -345,7 +349,7 @@ class _Touched:
             build(":n = 0 AND :x <> 0", n=n, x=column(name)) for name, _, _ in self.layout.sums
         ]
         for name, call in self.layout.extremes:
-            out, old = column(f"{name}__out"), column(f"{name}__old")
+            out, old = column(_side(name, "out")), column(_side(name, "old"))
             beyond = "<" if isinstance(call.ast, exp.Min) else ">"
             tests.append(build(":out IS NOT NULL AND :old IS NULL", out=out, old=old))
             tests.append(build(f":out {beyond} :old", out=out, old=old))
@@ -358,14 +362,14 @@ class _Touched:
         layout = self.layout
         joined: Node = touched
         if again is not None:
-            on = all_of(same(column(key), column(f"{key}__again")) for key in layout.node.keys)
+            on = all_of(same(column(key), column(_side(key, "again"))) for key in layout.node.keys)
             joined = OuterJoin(touched, again, on)
         count = (
             build("COALESCE(:again, 0)", again=column(_RECOUNT)) if self.noisy else column(COUNT)
         )
         outputs = [*passed(layout.node.keys), (COUNT, count), *passed(self._names_of_sums())]
         outputs += [(name, self._extreme(name, call)) for name, call in layout.extremes]
-        outputs += [(name, column(f"{name}__again")) for name, _ in layout.reread]
+        outputs += [(name, column(_side(name, "again"))) for name, _ in layout.reread]
         recount = column(_RECOUNT) if again is not None else column(COUNT)
         outputs += [(_RECOUNT, recount), (_EXISTED, column(_EXISTED))]
         fresh = Project(joined, tuple(outputs))
@@ -395,7 +399,9 @@ class _Touched:
         rows = restrict(self.of.new(node.input), keys, pairs)
         calls = (*self.layout.extremes, *self.layout.reread, (_RECOUNT, build("COUNT(*)")))
         groups: Node = Aggregate(rows, node.keys, calls)
-        renamed = [(f"{name}__again", column(name)) for name in (*node.keys, *self.layout.values)]
+        renamed = [
+            (_side(name, "again"), column(name)) for name in (*node.keys, *self.layout.values)
+        ]
         return Project(groups, (*renamed, (_RECOUNT, column(_RECOUNT))))
 
     def _must_read(self) -> Scalar:
@@ -408,14 +414,19 @@ class _Touched:
     def _extreme(self, name: str, call: Scalar) -> Scalar:
         word = "LEAST" if isinstance(call.ast, exp.Min) else "GREATEST"
         if self.layout.reread:
-            return column(f"{name}__again")
+            return column(_side(name, "again"))
         return build(
             f"CASE WHEN :lost THEN :again ELSE {word}(:old, :new) END",
             lost=_lost(name, call),
-            again=column(f"{name}__again"),
-            old=column(f"{name}__old"),
-            new=column(f"{name}__in"),
+            again=column(_side(name, "again")),
+            old=column(_side(name, "old")),
+            new=column(_side(name, "in")),
         )
+
+
+def _side(name: str, word: str) -> str:
+    """The column beside another one that holds its value of before, among what came, and so on."""
+    return made(f"{word}_{name}")
 
 
 def _lost(name: str, call: Scalar) -> Scalar:
@@ -423,8 +434,8 @@ def _lost(name: str, call: Scalar) -> Scalar:
     sign = "<=" if isinstance(call.ast, exp.Min) else ">="
     return build(
         f":out IS NOT NULL AND :out {sign} :old",
-        out=column(f"{name}__out"),
-        old=column(f"{name}__old"),
+        out=column(_side(name, "out")),
+        old=column(_side(name, "old")),
     )
 
 

@@ -17,8 +17,9 @@ from grebe.compiler.nodes import Aggregate, Filter, Named, Node, Project, Stored
 from grebe.compiler.plan import Check, Compute, Merge, Shape, Step
 from grebe.compiler.scalar import Scalar, build, column, number, passed
 from grebe.compiler.write.rows import AFTER, BEFORE, CHECKSUM, as_merge, checksum
+from grebe.sql_text import made
 
-_ALTERED = "__grebe_altered"
+_ALTERED = made("altered")
 
 
 def steps(shape: Shape, of: Rules) -> tuple[Step, ...]:

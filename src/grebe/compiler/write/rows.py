@@ -9,14 +9,15 @@ from sqlglot import exp
 from grebe.compiler.nodes import WEIGHT, Filter, Node, Project, Repeat, UnionAll
 from grebe.compiler.plan import ACTION, COPIES
 from grebe.compiler.scalar import Scalar, build, column, number, passed, text
+from grebe.sql_text import made
 
-CHECKSUM = "__grebe_check"
+CHECKSUM = made("check")
 """A stored checksum of the row: it turns a row that somebody altered from silent to loud."""
 
-HASH = "__grebe_hash"
+HASH = made("hash")
 """grebe's name for the engine's 64-bit hash function."""
 
-BEFORE, AFTER = "__grebe_before", "__grebe_after"
+BEFORE, AFTER = made("before"), made("after")
 
 
 def checksum(names: Sequence[str]) -> Scalar:

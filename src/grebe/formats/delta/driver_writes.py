@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from grebe.errors import InternalError
-from grebe.formats.base import ACTION, Append, Merge, Overwrite, Write
+from grebe.formats.base import ACTION, CHANGE, TARGET, Append, Merge, Overwrite, Write
 from grebe.formats.delta import matching
 from grebe.formats.delta.labels import APP, Label
 from grebe.formats.delta.log import Log, State
@@ -26,6 +26,7 @@ from grebe.formats.failpoints import reach
 from grebe.formats.files import Files, local_path
 from grebe.formats.weights import Weights
 from grebe.model import TableName
+from grebe.sql_text import quote
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -215,23 +216,23 @@ def _merge(
     columns: Mapping[str, Field],
     options: dict[str, Any],
 ) -> None:
-    action = f"source.{_name(ACTION)}"
+    action = f"{CHANGE}.{_name(ACTION)}"
     terms = [f"({action} <> 'insert')"]
     for column in merge.on:
         # Only equality lets files be skipped, by bounds that others may have written as doubles.
         skips = not changes[column].null_count and not is_wide(columns[column].type)
         same = "=" if skips else "IS NOT DISTINCT FROM"
-        terms.append(f"(target.{_name(column)} {same} source.{_name(column)})")
+        terms.append(f"({TARGET}.{_name(column)} {same} {CHANGE}.{_name(column)})")
     merger = handle.merge(
         changes,
         predicate=" AND ".join(terms),
-        source_alias="source",
-        target_alias="target",
+        source_alias=CHANGE,
+        target_alias=TARGET,
         streamed_exec=False,
         **options,
     )
-    all_columns = {_name(column): f"source.{_name(column)}" for column in columns}
-    others = {_name(c): f"source.{_name(c)}" for c in columns if c not in merge.on}
+    all_columns = {_name(column): f"{CHANGE}.{_name(column)}" for column in columns}
+    others = {_name(c): f"{CHANGE}.{_name(c)}" for c in columns if c not in merge.on}
     merger = merger.when_matched_delete(predicate=f"{action} = 'delete'")
     if others:
         merger = merger.when_matched_update(others, predicate=f"{action} = 'update'")
@@ -239,4 +240,4 @@ def _merge(
 
 
 def _name(column: str) -> str:
-    return '"' + column.replace('"', '""') + '"'
+    return quote(column, "datafusion")

@@ -20,7 +20,8 @@ from grebe.formats.delta.window import Plan
 from grebe.formats.files import escape_glob
 from grebe.formats.frames import to_frame
 from grebe.formats.identity import quoted
-from grebe.formats.spark_files import mark_table, place_of_rows
+from grebe.formats.spark_files import BASE, MARK, PATH, POS, mark_table, place_of_rows
+from grebe.sql_text import made
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -54,15 +55,15 @@ def _data_rows(
     listed = {w.file.path: w.file.partition for w in plan.touched}
     where, key = place_of_rows(list(listed))
     rows = _files(spark, list(listed), schema, fields, where)
-    rows = rows.withColumn("__pos", sf.col("_metadata.row_index"))
+    rows = rows.withColumn(POS, sf.col("_metadata.row_index"))
     bases = pa.array([w.base for w in plan.touched], pa.int64())
     known = {key(path): partition for path, partition in listed.items()}
-    rows = rows.join(sf.broadcast(_listed(spark, known, bases, schema, fields)), "__path")
-    weight = sf.col("__base")
+    rows = rows.join(sf.broadcast(_listed(spark, known, bases, schema, fields)), PATH)
+    weight = sf.col(BASE)
     marks = mark_table(plan.touched, key)
     if marks.num_rows:
-        rows = rows.join(spark.createDataFrame(marks), ["__path", "__pos"], "left")
-        weight = weight + sf.coalesce(sf.col("__mark"), sf.lit(0))
+        rows = rows.join(spark.createDataFrame(marks), [PATH, POS], "left")
+        weight = weight + sf.coalesce(sf.col(MARK), sf.lit(0))
     rows = named(rows, fields, weight.cast("bigint").alias(WEIGHT))
     return rows.where(f"{quoted(WEIGHT)} <> 0")
 
@@ -77,17 +78,17 @@ def _feed_rows(
     rows = _files(spark, list(feeds), schema, fields, where, extra=(CHANGE_TYPE,))
     bases = pa.array([sign] * len(feeds), pa.int64())
     known = {key(path): partition for path, partition in feeds.items()}
-    rows = rows.join(sf.broadcast(_listed(spark, known, bases, schema, fields)), "__path")
+    rows = rows.join(sf.broadcast(_listed(spark, known, bases, schema, fields)), PATH)
     added = sf.col(CHANGE_TYPE).isin("insert", "update_postimage")
-    weight = sf.when(added, sf.col("__base")).otherwise(-sf.col("__base"))
+    weight = sf.when(added, sf.col(BASE)).otherwise(-sf.col(BASE))
     return named(rows, fields, weight.cast("bigint").alias(WEIGHT))
 
 
 def named(rows: DataFrame, fields: Sequence[Field], *more: Column) -> DataFrame:
-    """The columns `c<i>` by the names of the fields."""
+    """The columns `__grebe_c<i>` by the names of the fields."""
     from pyspark.sql import functions as sf
 
-    names = [sf.col(f"c{i}").alias(field.name) for i, field in enumerate(fields)]
+    names = [sf.col(made(f"c{i}")).alias(field.name) for i, field in enumerate(fields)]
     return rows.select(*names, *more)
 
 
@@ -100,7 +101,7 @@ def _files(
     extra: Sequence[str] = (),
 ) -> DataFrame:
     """The files' own columns, with what tells each row's file."""
-    return stored_columns(spark, paths, schema, fields, extra).withColumn("__path", where)
+    return stored_columns(spark, paths, schema, fields, extra).withColumn(PATH, where)
 
 
 def stored_columns(
@@ -110,7 +111,7 @@ def stored_columns(
     fields: Sequence[Field],
     extra: Sequence[str] = (),
 ) -> DataFrame:
-    """The files' own columns as `c<i>` in the wanted types, and Spark's `_metadata`."""
+    """The files' own columns as `__grebe_c<i>` in the wanted types, and Spark's `_metadata`."""
     from pyspark.sql import functions as sf
     from pyspark.sql.types import StringType, StructType
     from pyspark.sql.types import StructField as Part
@@ -122,7 +123,7 @@ def stored_columns(
     reader = reader.option("int96RebaseMode", "CORRECTED")
     files = reader.parquet(*[escape_glob(path) for path in paths])
     columns = [
-        sf.col(quoted(field.physical)).cast(_logical(field.type)).alias(f"c{i}")
+        sf.col(quoted(field.physical)).cast(_logical(field.type)).alias(made(f"c{i}"))
         for i, field in stored.items()
     ]
     return files.select(*columns, *extra, "_metadata")
@@ -137,15 +138,15 @@ def _listed(
 ) -> DataFrame:
     """One row per file: its base weight, and the values of the partition columns."""
     columns: dict[str, pa.Array] = {
-        "__path": pa.array(list(files), pa.string()),
-        "__base": bases,
+        PATH: pa.array(list(files), pa.string()),
+        BASE: bases,
     }
-    types = {"__path": "string", "__base": "bigint"}
+    types = {PATH: "string", BASE: "bigint"}
     for index, field in enumerate(fields):
         if schema.is_partition(field):
             values = [partition_value(field, p.get(field.physical)) for p in files.values()]
-            columns[f"c{index}"] = pa.array(values, arrow_type(field.type))
-            types[f"c{index}"] = text_of(field.type)
+            columns[made(f"c{index}")] = pa.array(values, arrow_type(field.type))
+            types[made(f"c{index}")] = text_of(field.type)
     return to_frame(spark, pa.table(columns), types)
 
 

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from grebe.formats.base import ACTION, Append, Expiry, Merge, Overwrite, Write
+from grebe.formats.base import ACTION, CHANGE, TARGET, Append, Expiry, Merge, Overwrite, Write
 from grebe.formats.delta.partitions import loud
 from grebe.formats.merge_text import condition, listed, taken, update
 from grebe.formats.refusals import unknown_partition
 from grebe.formats.sql_text import literal, quote, type_sql
 from grebe.model import Partition
+from grebe.sql_text import made
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -111,10 +112,10 @@ class Target:
         """A query of how many stored rows of a version each action matches."""
         match = condition(self.schema, write, but_inserts=not write.unique)
         return (
-            f"SELECT change.{quote(ACTION)} AS action, COUNT(*) AS number"
-            f" FROM {self.table} VERSION AS OF {version} AS target"
-            f" JOIN ({self._changes(rows)}) AS change ON {match}"
-            f" GROUP BY change.{quote(ACTION)}"
+            f"SELECT {CHANGE}.{quote(ACTION)} AS {made('action')}, COUNT(*) AS {made('number')}"
+            f" FROM {self.table} VERSION AS OF {version} AS {TARGET}"
+            f" JOIN ({self._changes(rows)}) AS {CHANGE} ON {match}"
+            f" GROUP BY {CHANGE}.{quote(ACTION)}"
         )
 
     def _changes(self, rows: str) -> str:
@@ -131,10 +132,10 @@ class Target:
         return ", ".join(values)
 
     def _merge(self, write: Merge, rows: str) -> str:
-        action = f"change.{quote(ACTION)}"
+        action = f"{CHANGE}.{quote(ACTION)}"
         clauses = [
-            f"MERGE INTO {self.table} AS target",
-            f"USING ({self._changes(rows)}) AS change",
+            f"MERGE INTO {self.table} AS {TARGET}",
+            f"USING ({self._changes(rows)}) AS {CHANGE}",
             f"ON {condition(self.schema, write, but_inserts=True)}",
             f"WHEN MATCHED AND {action} = 'delete' THEN DELETE",
             *update(self.schema, write.on),
@@ -143,7 +144,7 @@ class Target:
         if write.expect_updated is not None:
             first, *rest = self.schema.fields
             loud = f"CAST(raise_error({literal(MUST_EXIST)}) AS {type_sql(first.dataType)})"
-            values = ", ".join([loud, *(f"change.{quote(f.name)}" for f in rest)])
+            values = ", ".join([loud, *(f"{CHANGE}.{quote(f.name)}" for f in rest)])
             clauses.append(
                 f"WHEN NOT MATCHED AND {action} = 'update'"
                 f" THEN INSERT ({listed(self.schema)}) VALUES ({values})"

@@ -38,8 +38,19 @@ from grebe.formats.ducklake.state import (
 from grebe.formats.files import escape_glob, local_path
 from grebe.formats.frames import to_frame
 from grebe.formats.identity import quoted
-from grebe.formats.spark_files import DELETED, mark_table, names_tell, place_of_rows, without
+from grebe.formats.spark_files import (
+    BASE,
+    DELETED,
+    MARK,
+    PATH,
+    POS,
+    mark_table,
+    names_tell,
+    place_of_rows,
+    without,
+)
 from grebe.formats.weights import FileWeights, Weights
+from grebe.sql_text import made
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -134,7 +145,9 @@ def _native(
 
     spark.conf.set(_BY_ID, "true")
     named = mapping or {}
-    columns = [named.get(f.id, f"__c{i}") if by_id else named[f.id] for i, f in enumerate(fields)]
+    columns = [
+        named.get(f.id, made(made(f"c{i}"))) if by_id else named[f.id] for i, f in enumerate(fields)
+    ]
     shape = StructType(
         [
             StructField(
@@ -145,7 +158,7 @@ def _native(
             )
             for column, field in zip(columns, fields, strict=True)
         ]
-        or [StructField("__none", IntegerType(), True, {_FIELD_ID: -1})]
+        or [StructField(made("none"), IntegerType(), True, {_FIELD_ID: -1})]
     )
     touched = weights.touched()
     reader = spark.read.schema(shape).option("datetimeRebaseMode", "CORRECTED")
@@ -194,20 +207,20 @@ def _marked(
     where, key = place_of_rows([entry.file.path for entry in entries])
     rows = files.select(
         *[quoted(column) for column in columns],
-        where.alias("__path"),
-        sf.col("_metadata.row_index").alias("__pos"),
+        where.alias(PATH),
+        sf.col("_metadata.row_index").alias(POS),
     )
     listed = spark.createDataFrame(
         [(key(entry.file.path), entry.base) for entry in entries],
-        "__path string, __base bigint",
+        f"{PATH} string, {BASE} bigint",
     )
-    rows = rows.join(sf.broadcast(listed), "__path", "left")
+    rows = rows.join(sf.broadcast(listed), PATH, "left")
     # A file that is read and not listed is one whose path is spelled in two ways.
-    lost = sf.raise_error(sf.concat(sf.lit("file without a weight: "), sf.col("__path")))
-    weight = sf.coalesce(sf.col("__base"), lost.cast("bigint"))
+    lost = sf.raise_error(sf.concat(sf.lit("file without a weight: "), sf.col(PATH)))
+    weight = sf.coalesce(sf.col(BASE), lost.cast("bigint"))
     marks = spark.createDataFrame(mark_table(entries, key))
-    rows = rows.join(marks, ["__path", "__pos"], "left")
-    return rows, weight + sf.coalesce(sf.col("__mark"), sf.lit(0))
+    rows = rows.join(marks, [PATH, POS], "left")
+    return rows, weight + sf.coalesce(sf.col(MARK), sf.lit(0))
 
 
 def _spark_type(field: Field, *, by_id: bool) -> DataType:

@@ -8,14 +8,16 @@ from dataclasses import dataclass, field
 
 from grebe.compiler.program.text import ident, literal
 from grebe.errors import CheckFailedError, InternalError
-from grebe.formats.base import ACTION, Append, Merge, Overwrite
+from grebe.formats.base import ACTION, CHANGE, TARGET, Append, Merge, Overwrite
 from grebe.formats.ducklake.catalog import Table, names
 from grebe.formats.ducklake.connections import Session
 from grebe.formats.ducklake.schema import Field, duckdb_text
 from grebe.formats.ducklake.staging import Staged
 from grebe.model import RunId, TableName
+from grebe.sql_text import made
 
-_DOOMED = "temp.main.grebe_doomed"
+_DOOMED = f"temp.main.{made('doomed')}"
+_ID = made("id")
 
 
 @dataclass(slots=True)
@@ -70,8 +72,8 @@ class Writer:
         with self._rows(staged) as rows:
             self._find_doomed(rows, merge)
             updated, deleted, contradicted, claims = self.lake.row(
-                "SELECT count(*) FILTER (action = 'update'), count(*) FILTER (action = 'delete'),"
-                " count(*) FILTER (action = 'insert'), count(*) - count(DISTINCT id)"
+                f"SELECT count(*) FILTER ({ACTION} = 'update'), count(*) FILTER ({ACTION} = 'delete'),"
+                f" count(*) FILTER ({ACTION} = 'insert'), count(*) - count(DISTINCT {_ID})"
                 f" FROM {_DOOMED}"
             )
             if claims:
@@ -88,7 +90,7 @@ class Writer:
                 if wanted is not None and wanted != found:
                     raise self._contradiction(wanted, found, done)
             gone = self._count(
-                f"DELETE FROM {self._target} WHERE rowid IN (SELECT id FROM {_DOOMED})"
+                f"DELETE FROM {self._target} WHERE rowid IN (SELECT {_ID} FROM {_DOOMED})"
             )
             if gone != updated + deleted:
                 raise self._contradiction(updated + deleted, gone, "removed")
@@ -103,16 +105,16 @@ class Writer:
         """Keep the row ids of stored rows that a change matches, with what it wants of them."""
         kinds = {field.name: field for field in self.fields}
         tests = [
-            f"{comparable(f'target.{ident(column)}', kinds[column])} IS NOT DISTINCT FROM "
-            f"{comparable(f'change.{ident(column)}', kinds[column])}"
+            f"{comparable(f'{TARGET}.{ident(column)}', kinds[column])} IS NOT DISTINCT FROM "
+            f"{comparable(f'{CHANGE}.{ident(column)}', kinds[column])}"
             for column in merge.on
         ]
         if not merge.unique:
-            tests.append(f"change.{ident(ACTION)} <> 'insert'")
+            tests.append(f"{CHANGE}.{ident(ACTION)} <> 'insert'")
         self.lake.rows(
-            f"CREATE OR REPLACE TEMP TABLE {_DOOMED} AS SELECT target.rowid AS id,"
-            f" change.{ident(ACTION)} AS action FROM {self._target} AS target"
-            f" JOIN {rows} AS change ON {' AND '.join(tests) or 'true'}"
+            f"CREATE OR REPLACE TEMP TABLE {_DOOMED} AS SELECT {TARGET}.rowid AS {_ID},"
+            f" {CHANGE}.{ident(ACTION)} FROM {self._target} AS {TARGET}"
+            f" JOIN {rows} AS {CHANGE} ON {' AND '.join(tests) or 'true'}"
         )
 
     def _add(self, staged: Staged, action: str | None) -> int:
@@ -172,7 +174,7 @@ class Writer:
             yield f"({' UNION ALL '.join(parts) or none})"
             return
         self._views += 1
-        view = f"grebe_rows_{self._views}"
+        view = made(f"rows_{self._views}")
         if ACTION in staged.arrow.column_names:
             casts.append(ident(ACTION))
         self.lake.connection.register(view, staged.arrow)
@@ -200,7 +202,7 @@ def comparable(expression: str, field: Field, depth: int = 0) -> str:
     """An expression that is equal exactly when the value is: of maps, the sorted entries."""
     if not any(part.type == "map" for part in field.leaves()):
         return expression
-    item = f"x{depth}"
+    item = made(f"x{depth}")
     match field.type:
         case "list":
             inner = comparable(item, field.parts[0], depth + 1)

@@ -30,9 +30,10 @@ from grebe.formats.iceberg.schema import (
 )
 from grebe.formats.iceberg.values import from_default, from_partition
 from grebe.formats.identity import quoted
-from grebe.formats.spark_files import mark_table, place_of_rows
+from grebe.formats.spark_files import BASE, MARK, PATH, POS, mark_table, place_of_rows
 from grebe.formats.weights import FileWeights
 from grebe.model import TableName
+from grebe.sql_text import made
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -70,7 +71,7 @@ def read_weighted(
     spark.conf.set(_BY_ID, "true")
     shape = StructType(
         [
-            StructField(f"c{i}", _spark_type(f.type), True, {_FIELD_ID: f.id})
+            StructField(made(f"c{i}"), _spark_type(f.type), True, {_FIELD_ID: f.id})
             for i, f in enumerate(fields)
         ]
     )
@@ -78,16 +79,14 @@ def read_weighted(
     reader = reader.option("int96RebaseMode", "CORRECTED")
     files = reader.parquet(*[escape_glob(weights.file.path) for weights in touched])
     where, key = place_of_rows([weights.file.path for weights in touched])
-    rows = files.select(
-        *files.columns, where.alias("__path"), sf.col("_metadata.row_index").alias("__pos")
-    )
+    rows = files.select(*files.columns, where.alias(PATH), sf.col("_metadata.row_index").alias(POS))
     listed = _file_frame(spark, table, touched, fields, key)
-    rows = rows.join(sf.broadcast(listed), "__path")
-    weight = sf.col("__base")
+    rows = rows.join(sf.broadcast(listed), PATH)
+    weight = sf.col(BASE)
     marks = mark_table(touched, key)
     if marks.num_rows:
-        rows = rows.join(spark.createDataFrame(marks), ["__path", "__pos"], "left")
-        weight = weight + sf.coalesce(sf.col("__mark"), sf.lit(0))
+        rows = rows.join(spark.createDataFrame(marks), [PATH, POS], "left")
+        weight = weight + sf.coalesce(sf.col(MARK), sf.lit(0))
     columns = [
         _with_partition(table, touched, field, i).alias(field.name)
         for i, field in enumerate(fields)
@@ -111,9 +110,9 @@ def _with_partition(
     """The file's column, or the partition's value where the file lacks it."""
     from pyspark.sql import functions as sf
 
-    column = sf.col(f"c{index}")
+    column = sf.col(made(f"c{index}"))
     if field in _fixed_fields(table, touched, [field]):
-        return sf.coalesce(column, sf.col(f"p{field.id}"))
+        return sf.coalesce(column, sf.col(made(f"p{field.id}")))
     return column
 
 
@@ -126,16 +125,16 @@ def _file_frame(
 ) -> DataFrame:
     """One row per file: its base weight, and what its partition fixes."""
     columns: dict[str, pa.Array] = {
-        "__path": pa.array([key(w.file.path) for w in touched], pa.string()),
-        "__base": pa.array([w.base for w in touched], pa.int64()),
+        PATH: pa.array([key(w.file.path) for w in touched], pa.string()),
+        BASE: pa.array([w.base for w in touched], pa.int64()),
     }
-    types = {"__path": "string", "__base": "bigint"}
+    types = {PATH: "string", BASE: "bigint"}
     for field in _fixed_fields(table, touched, fields):
         values = [identity_partition(table, w.file).get(field.id) for w in touched]
-        columns[f"p{field.id}"] = pa.array(
+        columns[made(f"p{field.id}")] = pa.array(
             [from_partition(field.type, value) for value in values], arrow_type(field.type)
         )
-        types[f"p{field.id}"] = spark_text(field.type)
+        types[made(f"p{field.id}")] = spark_text(field.type)
     return to_frame(spark, pa.table(columns), types)
 
 

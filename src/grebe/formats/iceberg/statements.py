@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from grebe.formats.base import ACTION, Merge
+from grebe.formats.base import ACTION, CHANGE, TARGET, Merge
 from grebe.formats.iceberg.history import MAIN
 from grebe.formats.iceberg.position import TAG
 from grebe.formats.merge_text import cast, condition, listed, taken, update
@@ -130,15 +130,15 @@ class Target:
         """MERGE of rows that carry an action; without inserts it is an inner join."""
         only = "" if inserts or write.unique else f" WHERE {quote(ACTION)} <> 'insert'"
         clauses = [
-            f"MERGE INTO {self.table} AS target",
-            f"USING (SELECT {cast(self.schema)}, {quote(ACTION)} FROM ({rows}){only}) AS change",
+            f"MERGE INTO {self.table} AS {TARGET}",
+            f"USING (SELECT {cast(self.schema)}, {quote(ACTION)} FROM ({rows}){only}) AS {CHANGE}",
             f"ON {condition(self.schema, write, but_inserts=not write.unique)}",
-            f"WHEN MATCHED AND change.{quote(ACTION)} <> 'update' THEN DELETE",
+            f"WHEN MATCHED AND {CHANGE}.{quote(ACTION)} <> 'update' THEN DELETE",
             *update(self.schema, write.on),
         ]
         if inserts:
             clauses.append(
-                f"WHEN NOT MATCHED AND change.{quote(ACTION)} = 'insert' "
+                f"WHEN NOT MATCHED AND {CHANGE}.{quote(ACTION)} = 'insert' "
                 f"THEN INSERT ({listed(self.schema)}) VALUES ({taken(self.schema)})"
             )
         return "\n".join(clauses)
