@@ -11,7 +11,8 @@ from collections import Counter
 import pytest
 
 from compiler.laws.compositions import check_query
-from compiler.laws.databases import draw
+from compiler.laws.databases import draw, tables_of
+from compiler.laws.disguise import hostile, names_of
 from compiler.laws.engine import Database
 from compiler.laws.generator import LARGE, generate
 from evidence import LongRun
@@ -32,20 +33,36 @@ def databases() -> Database:
     return Database.of(draw(11, cases=CASES, cycles=CYCLES, still=STILL))
 
 
+@pytest.fixture(scope="module")
+def disguised() -> Database:
+    return hostile_databases(11)
+
+
+def hostile_databases(seed: int) -> Database:
+    """The same databases, their tables and columns under hostile names."""
+    names = names_of(seed)
+    still = frozenset((names[table], cycle) for table, cycle in STILL)
+    tables = tables_of(names=names)
+    return Database.of(draw(seed, cases=CASES, cycles=CYCLES, tables=tables, still=still))
+
+
 def test_there_are_enough_checks() -> None:
     assert QUERIES * CASES * CYCLES >= ENOUGH
 
 
 @pytest.mark.parametrize("first", range(0, QUERIES, PER_TEST))
-def test_generated_queries_keep_every_law(databases: Database, first: int) -> None:
+def test_generated_queries_keep_every_law(
+    databases: Database, disguised: Database, first: int
+) -> None:
     pairs = 0
     incremental = 0
     for seed in range(first, first + PER_TEST):
-        query = generate(seed)
+        plainly = seed % 4 == 0
+        sql = generate(seed).sql
         start = seed * 7 % (CASES - ALONE)
         done = check_query(
-            databases,
-            query.sql,
+            databases if plainly else disguised,
+            sql if plainly else hostile(disguised, sql, names_of(11), seed),
             cases=CASES,
             cycles=CYCLES,
             alone=range(start, start + ALONE),
@@ -68,13 +85,18 @@ def test_the_generator_meets_every_operator() -> None:
 @pytest.mark.timeout(0)
 def test_generated_queries_go_on(long_run: LongRun) -> None:
     for seed in long_run.seeds():
-        databases = Database.of(draw(1_000 + seed, cases=CASES, cycles=CYCLES, still=STILL))
+        databases = hostile_databases(1_000 + seed)
         for place in range(PER_TEST):
             number = QUERIES + seed * PER_TEST + place
             query = generate(number, size=3 + place % 2, largest=LARGE)
+            sql = hostile(databases, query.sql, names_of(1_000 + seed), number)
             done = check_query(
-                databases, query.sql, cases=CASES, cycles=CYCLES, alone=range(place, place + ALONE)
+                databases, sql, cases=CASES, cycles=CYCLES, alone=range(place, place + ALONE)
             )
             long_run.add(
-                queries=1, pairs=done.pairs, alone=done.alone, incremental=int(done.incremental)
+                queries=1,
+                pairs=done.pairs,
+                alone=done.alone,
+                incremental=int(done.incremental),
+                hostile=1,
             )

@@ -6,12 +6,26 @@ from typing import Final
 
 import sqlglot
 from sqlglot import exp
+from sqlglot.dialects.duckdb import DuckDB
+from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.optimizer.normalize_identifiers import normalize_identifiers
 
 from grebe.errors import SqlSyntaxError, UnsupportedSQLError, Where
 
 DIALECTS: Final = ("spark", "duckdb")
+
+
+class _Spark(Spark):
+    SUPPORTS_ORDER_BY_ALL = False
+
+
+class _DuckDB(DuckDB):
+    SUPPORTS_ORDER_BY_ALL = False
+
+
+_READ: Final = {"spark": _Spark, "duckdb": _DuckDB}
+"""The parser takes ORDER BY of any column that is called "all" for the words ORDER BY ALL."""
 
 
 def parse(text: str, dialect: str, file: str | None = None) -> exp.Query:
@@ -39,7 +53,7 @@ def parse(text: str, dialect: str, file: str | None = None) -> exp.Query:
 
 def _trees(text: str, dialect: str, file: str | None) -> list[exp.Expr]:
     try:
-        return [tree for tree in sqlglot.parse(text, dialect=dialect) if tree is not None]
+        return [tree for tree in sqlglot.parse(text, dialect=_READ[dialect]) if tree is not None]
     except ParseError as error:
         raise _syntax_error(error, text, file) from None
     except TokenError as error:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isclose, isnan
 
-from compiler.laws.databases import CASE
+from compiler.laws.databases import CASE, ident
 from compiler.laws.engine import Database
 from grebe.compiler.delta import change
 from grebe.compiler.nodes import WEIGHT, At, Node
@@ -40,7 +40,7 @@ def bag_difference(
     database: Database, columns: Sequence[str], weighted: Iterable[tuple[str, str]]
 ) -> Difference:
     """The sum of weighted queries, which is nothing when a law holds."""
-    names = ", ".join(f'"{name}"' for name in columns)
+    names = ", ".join(ident(name) for name in columns)
     parts = " UNION ALL ".join(
         f"SELECT {names}, CAST({weight} AS BIGINT) AS __sum FROM (\n{sql}\n) AS part{place}"
         for place, (sql, weight) in enumerate(weighted)
@@ -105,7 +105,7 @@ class DeltaLaw:
             self.new.columns,
             (
                 (database.sql(self.old), "1"),
-                (database.sql(self.change), f'"{WEIGHT}"'),
+                (database.sql(self.change), ident(WEIGHT)),
                 (database.sql(self.new), "-1"),
             ),
         )
@@ -140,7 +140,7 @@ def _rows_of(database: Database, case: int) -> Rows:
         name = f"{database.tables_prefix}{table}_{version}"
         return Counter(
             tuple(_hashable(item) for item in row)
-            for row in database.rows(f'SELECT * FROM "{name}" WHERE {CASE} = {case}')
+            for row in database.rows(f"SELECT * FROM {ident(name)} WHERE {CASE} = {case}")
         )
 
     cycle = database.cycle
@@ -169,7 +169,10 @@ def _loaded(database: Database, rows: Rows, prefix: str = "min_") -> Database:
     """A database of one case: old rows, new rows and their difference."""
     connection = database.connection
     for table, (before, after) in rows.items():
-        like, delta = f'"{database.prefix}{table}_new"', f'"{database.prefix}{table}_delta"'
+        like, delta = (
+            ident(f"{database.prefix}{table}_new"),
+            ident(f"{database.prefix}{table}_delta"),
+        )
         net = {row: after[row] - before[row] for row in before | after}
         changed = [(*row, weight) for row, weight in net.items() if weight]
         _fill(connection, f"{prefix}{table}_0", like, list(before.elements()))
@@ -181,11 +184,11 @@ def _loaded(database: Database, rows: Rows, prefix: str = "min_") -> Database:
 
 
 def _fill(connection: object, name: str, like: str, rows: Sequence[Row]) -> None:
-    connection.execute(f'CREATE OR REPLACE TABLE "{name}" AS SELECT * FROM {like} WHERE FALSE')
+    connection.execute(f"CREATE OR REPLACE TABLE {ident(name)} AS SELECT * FROM {like} WHERE FALSE")
     if rows:
         marks = ", ".join("?" for _ in rows[0])
         connection.executemany(
-            f'INSERT INTO "{name}" VALUES ({marks})',
+            f"INSERT INTO {ident(name)} VALUES ({marks})",
             [[list(item) if isinstance(item, tuple) else item for item in row] for row in rows],
         )
 

@@ -10,6 +10,7 @@ import duckdb
 
 from compiler.laws.batching import changed_by_batching
 from compiler.laws.check import DeltaLaw, Difference, Law, bag_difference, report, smallest
+from compiler.laws.databases import ident
 from compiler.laws.engine import Database, one_case, original
 from compiler.laws.plans import Runner, batched, lowered, planned
 from grebe.compiler.lower import Lowered
@@ -55,7 +56,7 @@ def agree_with_text(database: Database, sql: str, one: Lowered, cases: Sequence[
         return
     places = [f"column{place}" for place in range(len(one.outputs))]
     items = ", ".join(
-        f'"{name}" AS {place}' for (name, _), place in zip(one.outputs, places, strict=True)
+        f"{ident(name)} AS {place}" for (name, _), place in zip(one.outputs, places, strict=True)
     )
     for case in cases:
         small = one_case(database, case)
@@ -160,7 +161,11 @@ def _smallest(database: Database, sql: str, title: str, law: Law, found: Differe
 
 def _rows(small: Database) -> str:
     return "\n".join(
-        f"{table} {side}: {small.rows(f'SELECT * FROM {small.prefix}{table}_{side} ORDER BY ALL')}"
+        f"{table} {side}: {_held(small, f'{table}_{side}')}"
         for table in sorted(small.tables)
         for side in (("old", "new") if small.cycle else ("new",))
     )
+
+
+def _held(small: Database, table: str) -> object:
+    return small.rows(f"SELECT * FROM {ident(small.prefix + table)} ORDER BY ALL")

@@ -7,9 +7,10 @@ consolidating thousands of databases are a few numpy calls. Equal seeds give equ
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Final
 
 import duckdb
@@ -17,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from grebe.compiler.nodes import WEIGHT
+from grebe.sql_text import quote
 
 CASE: Final = "case_id"
 """The column that tells the databases of one batch apart."""
@@ -61,10 +63,17 @@ DATES = tuple(date(2024, month, 28) for month in (1, 2, 3, 12))
 LISTS = ((1, 2), (2,), (), (1, None), (3, 3))
 
 
-def tables_of(floats: Sequence[float] = EXACT_FLOATS) -> dict[str, TableOf]:
-    """The three tables: `a` is shared by r and s, `c` by s and t."""
+def ident(name: str) -> str:
+    """A name as DuckDB text."""
+    return quote(name, "duckdb")
+
+
+def tables_of(
+    floats: Sequence[float] = EXACT_FLOATS, names: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, TableOf]:
+    """The three tables: `a` is shared by r and s, `c` by s and t; under other ``names``, if given."""
     integer = ("INTEGER", SMALL)
-    return {
+    tables = {
         "r": _table(
             "r", a=integer, b=integer, x=integer, f=("DOUBLE", floats), s=("VARCHAR", STRINGS)
         ),
@@ -72,6 +81,13 @@ def tables_of(floats: Sequence[float] = EXACT_FLOATS) -> dict[str, TableOf]:
             "s", a=integer, c=integer, y=("DECIMAL(10,2)", DECIMALS), k=("BOOLEAN", (True, False))
         ),
         "t": _table("t", c=integer, d=("DATE", DATES), z=("BIGINT", SMALL), l=("INTEGER[]", LISTS)),
+    }
+    return {
+        names.get(name, name): TableOf(
+            names.get(name, name),
+            tuple(replace(item, name=names.get(item.name, item.name)) for item in table.columns),
+        )
+        for name, table in tables.items()
     }
 
 
@@ -235,5 +251,5 @@ def load(connection: duckdb.DuckDBPyConnection, history: History, prefix: str = 
 
 def _create(connection: duckdb.DuckDBPyConnection, name: str, rows: pa.Table) -> None:
     connection.register("__drawn", rows)
-    connection.execute(f'CREATE OR REPLACE TABLE "{name}" AS SELECT * FROM __drawn')
+    connection.execute(f"CREATE OR REPLACE TABLE {ident(name)} AS SELECT * FROM __drawn")
     connection.unregister("__drawn")

@@ -9,7 +9,7 @@ from typing import Final
 
 import duckdb
 
-from compiler.laws.databases import CASE, CASES, History, load
+from compiler.laws.databases import CASE, CASES, History, ident, load
 from grebe.compiler.emit import Leaf, emit
 from grebe.compiler.nodes import At, Named, Near, Node, Scan, Stored
 from grebe.compiler.types import Types, scan_types, wanted
@@ -52,8 +52,8 @@ class Database:
             if cycle > 0:
                 views |= {"old": f"_{cycle - 1}", "delta": f"_d{cycle}"}
             statements += [
-                f'CREATE OR REPLACE VIEW "{self.prefix}{table}_{name}" AS'
-                f' SELECT * FROM "{self.tables_prefix}{table}{version}"'
+                f"CREATE OR REPLACE VIEW {ident(f'{self.prefix}{table}_{name}')} AS"
+                f" SELECT * FROM {ident(f'{self.tables_prefix}{table}{version}')}"
                 for name, version in views.items()
             ]
         self.connection.execute("; ".join(statements))
@@ -65,11 +65,11 @@ class Database:
             case Stored():
                 return STORAGE
             case Named(step=step):
-                return f'"step_{step}"'
+                return ident(f"step_{step}")
             case Scan(table=table) if table == CASES:
                 return self._unchanged(leaf)
             case Scan(table=table, at=at) if leaf.near is None:
-                return f'"{self.prefix}{table}_{_SUFFIX[at]}"'
+                return ident(f"{self.prefix}{table}_{_SUFFIX[at]}")
             case Scan():
                 return self._near(leaf, leaf.near)
         raise AssertionError(f"no table for {leaf}")
@@ -78,24 +78,23 @@ class Database:
         """No row more than a scan says is enough."""
         whole = self.names(replace(leaf, near=None))
         keys = " UNION ALL ".join(
-            f'SELECT "{source}" FROM "{self.prefix}{table}_delta"' for table, source in near.deltas
+            f"SELECT {ident(source)} FROM {ident(f'{self.prefix}{table}_delta')}"
+            for table, source in near.deltas
         )
-        test = f'k.v IS NOT DISTINCT FROM t."{near.column}"'
+        test = f"k.v IS NOT DISTINCT FROM t.{ident(near.column)}"
         return f"(SELECT * FROM {whole} AS t SEMI JOIN ({keys}) AS k(v) ON {test}) AS near"
 
     def _unchanged(self, leaf: Scan) -> str:
         if leaf.at is At.DELTA:
             return f"(SELECT *, 0 AS __grebe_weight FROM {CASES} WHERE FALSE) AS no_change"
-        return f'"{self.prefix}{CASES}"'
+        return ident(f"{self.prefix}{CASES}")
 
     def versions_of(self, table: str) -> list[str]:
         """The tables that hold a version or a delta of a source."""
         if table not in self.held:
-            found = self.rows(
-                "SELECT table_name FROM duckdb_tables()"
-                f" WHERE regexp_full_match(table_name, '{table}_d?[0-9]+') ORDER BY ALL"
-            )
-            self.held[table] = [str(name) for (name,) in found]
+            names = [str(name) for (name,) in self.rows("SELECT table_name FROM duckdb_tables()")]
+            whole = re.compile(re.escape(table) + "_d?[0-9]+")
+            self.held[table] = sorted(name for name in names if whole.fullmatch(name))
         return self.held[table]
 
     def sql(self, node: Node) -> str:
@@ -123,7 +122,7 @@ class Database:
         return {
             table: {
                 str(name): str(kind)
-                for name, kind, *_ in self.rows(f'DESCRIBE "{self.prefix}{table}_new"')
+                for name, kind, *_ in self.rows(f"DESCRIBE {ident(f'{self.prefix}{table}_new')}")
             }
             for table in sorted(self.tables)
         }
@@ -142,7 +141,7 @@ def one_case(database: Database, case: int, prefix: str = "one_") -> Database:
     own = f"case{case}_"
     if case not in database.alone:
         statements = [
-            f'CREATE TABLE "{own}{name}" AS SELECT * EXCLUDE ({CASE}) FROM "{name}"'
+            f"CREATE TABLE {ident(f'{own}{name}')} AS SELECT * EXCLUDE ({CASE}) FROM {ident(name)}"
             f" WHERE {CASE} = {case}"
             for table in sorted(database.tables)
             for name in database.versions_of(table)
@@ -162,12 +161,18 @@ def original(database: Database, sql: str, *, named: bool = False) -> str:
     """
     if named:
         return re.sub(
-            r"\b(FROM|JOIN) ([a-z]) AS\b",
-            lambda found: f'{found[1]} "{database.prefix}{found[2]}_new" AS',
+            r"\b(FROM|JOIN) ([a-z]|\"(?:[^\"]|\"\")+\") AS\b",
+            lambda found: f"{found[1]} {_named(database, found[2])} AS",
             sql,
         )
     views: Sequence[str] = [
-        f'{table} AS (SELECT * FROM "{database.prefix}{table}_new")'
+        f"{ident(table)} AS (SELECT * FROM {ident(f'{database.prefix}{table}_new')})"
         for table in sorted(database.tables)
     ]
     return f"WITH {', '.join(views)} SELECT * FROM (\n{sql}\n) AS original"
+
+
+def _named(database: Database, written: str) -> str:
+    """The new version of a table that stands in a text; anything else as it is written."""
+    name = written.strip('"').replace('""', '"') if written.startswith('"') else written
+    return ident(f"{database.prefix}{name}_new") if name in database.tables else written

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from compiler.laws.batching import batch
 from compiler.laws.check import Difference, bag_difference
-from compiler.laws.databases import CASE, CASES
+from compiler.laws.databases import CASE, CASES, ident
 from compiler.laws.engine import STORAGE, Database, original
 from grebe.compiler.both import Both, read_once, read_twice
 from grebe.compiler.delta.weights import SIDE
@@ -67,7 +67,7 @@ class Sources:
             net = {row: weight for row, weight in changes.get(name, {}).items() if weight}
             for row, weight in net.items():
                 self.rows[name][row] += weight
-            columns = ", ".join(f'"{key}" {kind}' for key, kind in types.items())
+            columns = ", ".join(f"{ident(key)} {kind}" for key, kind in types.items())
             version = self.database.cycle
             self._create(f"{name}_{version}", columns, list(self.rows[name].elements()))
             weighted = [(*row, weight) for row, weight in net.items()]
@@ -75,10 +75,12 @@ class Sources:
         self.database.at(self.database.cycle)
 
     def _create(self, name: str, columns: str, rows: Sequence[Values]) -> None:
-        self.database.connection.execute(f'CREATE TABLE "{name}" ({columns})')
+        self.database.connection.execute(f"CREATE TABLE {ident(name)} ({columns})")
         if rows:
             marks = ", ".join("?" for _ in rows[0])
-            self.database.connection.executemany(f'INSERT INTO "{name}" VALUES ({marks})', rows)
+            self.database.connection.executemany(
+                f"INSERT INTO {ident(name)} VALUES ({marks})", rows
+            )
 
 
 def schemas(database: Database) -> dict[str, Relation]:
@@ -88,7 +90,7 @@ def schemas(database: Database) -> dict[str, Relation]:
             table,
             tuple(
                 (str(row[0]), str(row[1]))
-                for row in database.rows(f'DESCRIBE "{database.prefix}{table}_new"')
+                for row in database.rows(f"DESCRIBE {ident(f'{database.prefix}{table}_new')}")
                 if row[0] != CASE
             ),
         )
@@ -181,7 +183,7 @@ class Runner:
         """What an engine would know of the deltas once they are read."""
         still, growing = {CASES}, True
         for table in sorted(self.database.tables):
-            name = f'"{self.database.prefix}{table}_delta"'
+            name = ident(f"{self.database.prefix}{table}_delta")
             count, least = self.database.rows(f"SELECT COUNT(*), MIN({WEIGHT}) FROM {name}")[0]
             if count == 0:
                 still.add(table)
@@ -197,9 +199,9 @@ class Runner:
     def _never_null(self, still: set[str]) -> frozenset[tuple[str, str]]:
         found = set()
         for table in sorted(self.database.tables - still):
-            name = f'"{self.database.prefix}{table}_delta"'
+            name = ident(f"{self.database.prefix}{table}_delta")
             columns = [str(row[0]) for row in self.database.rows(f"DESCRIBE {name}")]
-            counts = ", ".join(f'COUNT(*) - COUNT("{column}")' for column in columns)
+            counts = ", ".join(f"COUNT(*) - COUNT({ident(column)})" for column in columns)
             (nulls,) = self.database.rows(f"SELECT {counts} FROM {name}")
             found |= {(table, item) for item, n in zip(columns, nulls, strict=True) if n == 0}
         return frozenset(found)
@@ -209,8 +211,10 @@ class Runner:
         for table, name in self.plan.parameters:
             if table == CASES:
                 continue
-            source = f'"{self.database.prefix}{table}_delta"'
-            low, high = self.database.rows(f'SELECT MIN("{name}"), MAX("{name}") FROM {source}')[0]
+            source = ident(f"{self.database.prefix}{table}_delta")
+            low, high = self.database.rows(
+                f"SELECT MIN({ident(name)}), MAX({ident(name)}) FROM {source}"
+            )[0]
             if low is not None and isinstance(low, int):
                 found[table, name] = tuple(Scalar.of(exp.convert(value)) for value in (low, high))
         return found
@@ -223,7 +227,7 @@ class Runner:
                 both = [item for item in read_twice(node) if int(item.name[-1], 16) % 2]
                 for item in both:
                     self._read(item)
-                self._keep(f'"step_{step.name}"', replace(step, node=read_once(node, both)))
+                self._keep(ident(f"step_{step.name}"), replace(step, node=read_once(node, both)))
             case Check():
                 wrong = self.database.rows(self.database.sql(step.node))
                 if wrong:
@@ -238,27 +242,30 @@ class Runner:
 
     def _read(self, both: Both) -> None:
         """Rows at both versions from one read, as the engine takes them apart."""
-        names = ", ".join(f'"{name}"' for name in both.new.columns)
+        names = ", ".join(ident(name) for name in both.new.columns)
         self._run(f"CREATE OR REPLACE TEMP TABLE apart AS {self.database.sql(both.rows)}")
         old = (
-            f"SELECT {names}, SUM(CASE {SIDE} WHEN 0 THEN {WEIGHT} ELSE -{WEIGHT} END) AS copies"
-            f" FROM apart GROUP BY {names} HAVING copies <> 0"
+            f"SELECT {names}, SUM(CASE {SIDE} WHEN 0 THEN {WEIGHT} ELSE -{WEIGHT} END) AS __copies"
+            f" FROM apart GROUP BY {names} HAVING __copies <> 0"
         )
-        assert not self.database.rows(f"SELECT 1 FROM ({old}) WHERE copies < 0"), both.name
+        assert not self.database.rows(f"SELECT 1 FROM ({old}) WHERE __copies < 0"), both.name
         for at, rows in (
             (At.NEW, f"SELECT {names} FROM apart WHERE {SIDE} = 0"),
-            (At.OLD, f"SELECT {names} FROM (SELECT *, UNNEST(range(copies::BIGINT)) FROM ({old}))"),
+            (
+                At.OLD,
+                f"SELECT {names} FROM (SELECT *, UNNEST(range(__copies::BIGINT)) FROM ({old}))",
+            ),
         ):
             step = f'"step_{both.named(at).step}"'
             self._run(f"CREATE OR REPLACE TEMP TABLE {step} AS {rows}")
 
     def _has_rows(self, step: str) -> bool:
-        return bool(self.database.rows(f'SELECT 1 FROM "step_{step}" LIMIT 1'))
+        return bool(self.database.rows(f"SELECT 1 FROM {ident(f'step_{step}')} LIMIT 1"))
 
     def _range(self, step: str, key: str, stored: str) -> Scalar | None:
         """Where the keys of a step lie; nothing where one of them is NULL, as in the engine."""
         low, high, nulls = self.database.rows(
-            f'SELECT MIN("{key}"), MAX("{key}"), COUNT(*) - COUNT("{key}") FROM "step_{step}"'
+            f"SELECT MIN({ident(key)}), MAX({ident(key)}), COUNT(*) - COUNT({ident(key)}) FROM {ident(f'step_{step}')}"
         )[0]
         if type(low) is not int or nulls:
             return None
@@ -270,7 +277,7 @@ class Runner:
     def _merge(self, step: Merge) -> None:
         self._keep("merged", step)
         match = " AND ".join(
-            f'{STORAGE}."{name}" IS NOT DISTINCT FROM merged."{name}"' for name in step.on
+            f"{STORAGE}.{ident(name)} IS NOT DISTINCT FROM merged.{ident(name)}" for name in step.on
         )
         matched = f"{match or 'TRUE'} AND merged.{ACTION} <> 'insert'"
         expected = self.database.rows(
@@ -283,7 +290,7 @@ class Runner:
         self._insert(f"(SELECT * FROM merged WHERE {ACTION} <> 'delete')")
 
     def _insert(self, rows: str) -> None:
-        names = ", ".join(f'"{name}"' for name in self.plan.shape.columns)
+        names = ", ".join(ident(name) for name in self.plan.shape.columns)
         self._run(f"INSERT INTO {STORAGE} ({names}) SELECT {names} FROM {rows} AS fresh")
 
     def _run(self, sql: str) -> None:
@@ -304,7 +311,7 @@ class Runner:
         shown = self.database.sql(self.plan.public)
         places = [f"column{place}" for place in range(len(self.plan.outputs))]
         inner = ", ".join(
-            f'"{name}" AS {place}'
+            f"{ident(name)} AS {place}"
             for (name, _), place in zip(self.plan.outputs, places, strict=True)
         )
         written = original(self.database, sql, named=named)

@@ -15,6 +15,9 @@ from grebe.errors import DefinitionError, UnknownTableError, UnsupportedSQLError
 from grebe.model import Reason
 from grebe.sql_text import is_made
 
+_NESTED = ("STRUCT", "ARRAY", "MAP", "UNION", "JSON", "VARIANT")
+"""How the types begin of which a dotted name can read a part."""
+
 
 @dataclass(slots=True)
 class Context:
@@ -42,6 +45,14 @@ class Context:
     def fresh(self, base: str) -> str:
         """A column name that nothing else in this compile has."""
         return self.names.fresh(base)
+
+    def is_nested(self, name: str) -> bool:
+        """True for a column that is known to have fields."""
+        return self.types.get(name, "").upper().startswith(_NESTED)
+
+    def may_be_nested(self, name: str) -> bool:
+        """True for a column that has fields, or whose type nobody knows."""
+        return name not in self.types or self.is_nested(name)
 
     def refuse(
         self, code: ReasonCode, message: str, tree: exp.Expr | None, *, expressible: bool = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -37,6 +37,8 @@ class Resolver:
     alias_first: bool = False
     generators: bool = False
     """True while functions that give several rows are allowed."""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    """Those of the functions around an expression, with the names that they get."""
     known: dict[str, str] = field(default_factory=dict)
     """Placeholders of subqueries by their text, so that equal ones are joined once."""
 
@@ -66,6 +68,8 @@ class Resolver:
                 return self.with_query(tree)
             case exp.Window():
                 return self.window(tree)
+            case exp.Lambda():
+                return self.function(tree)
             case exp.Not() if self.context.dialect == "spark":
                 return self.negated(tree)
             case exp.TryCast() if self.context.dialect == "spark" and not tree.args.get("safe"):
@@ -115,7 +119,21 @@ class Resolver:
         built = self.child(tree)
         return exp.paren(built, copy=False) if isinstance(built, _COMPARISONS) else built
 
+    def function(self, tree: exp.Lambda) -> exp.Expr:
+        """A function as an argument, its parameters under names that no column has."""
+        outer = self.parameters
+        own = [made(f"x{len(outer) + place}") for place, _ in enumerate(tree.expressions)]
+        names = [item.name.lower() for item in tree.expressions]
+        self.parameters = {**outer, **dict(zip(names, own, strict=True))}
+        body = self.child(tree.this)
+        self.parameters = outer
+        arguments = [exp.to_identifier(name) for name in own]
+        return exp.Lambda(**{**tree.args, "this": body, "expressions": arguments})
+
     def child(self, tree: exp.Expr) -> exp.Expr:
+        parameter = self.parameters.get(tree.name.lower()) if self.parameters else None
+        if parameter and isinstance(tree, exp.Identifier) and is_parameter(tree):
+            return exp.to_identifier(parameter)
         leaf = (exp.Identifier, exp.Literal, exp.DataType, exp.Var, exp.Null, exp.Boolean, exp.Star)
         return tree.copy() if isinstance(tree, leaf) else self.tree(tree)
 
@@ -123,6 +141,9 @@ class Resolver:
         if isinstance(tree.this, exp.Star):
             self.context.stop("expression", "a star cannot stand inside an expression", tree)
         parts = tuple(part.name for part in tree.parts)
+        parameter = self.parameters.get(parts[0].lower())
+        if parameter:
+            return with_fields(exp.to_identifier(parameter), parts[1:])
         bare = parts[0].lower() if len(parts) == 1 else None
         if bare is not None and self.alias_first and bare in self.aliases:
             return _operand(self.aliases[bare])
@@ -139,9 +160,18 @@ class Resolver:
         raise UnknownColumnError.named(".".join(parts), known, where=where)
 
     def find(self, parts: tuple[str, ...], tree: exp.Column) -> Found | None:
+        """The column that a name means; a table around it before a column of unknown type."""
+        found = self.found(parts, tree, self.context.is_nested)
+        if found is None and len(parts) > 1:
+            return self.found(parts, tree, self.context.may_be_nested)
+        return found
+
+    def found(
+        self, parts: tuple[str, ...], tree: exp.Column, has_fields: Callable[[str], bool]
+    ) -> Found | None:
         for scope in self.scope.around():
             try:
-                found = scope.find(parts)
+                found = scope.find(parts, has_fields)
             except AmbiguousNameError:
                 name = ".".join(parts)
                 raise AmbiguousColumnError(
@@ -257,6 +287,18 @@ class Resolver:
         for key in ("partition_by", "order", "spec"):
             parts[key] = parts.get(key) or base.args.get(key)
         return exp.Window(**{key: _copied(value) for key, value in parts.items()})
+
+
+def is_parameter(tree: exp.Identifier) -> bool:
+    """True for a name that stands where a value could: not for that of a field, say."""
+    match tree.parent:
+        case exp.Dot() | exp.Alias():
+            return tree.arg_key == "this"
+        case exp.PropertyEQ() | exp.Kwarg():
+            return tree.arg_key == "expression"
+        case exp.Column() | exp.ColumnDef() | exp.TableAlias():
+            return False
+    return True
 
 
 def known(mark: exp.Expr, *, otherwise: bool) -> exp.Expr:

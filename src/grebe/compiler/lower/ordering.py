@@ -20,6 +20,12 @@ class Cut:
     offset: int
 
 
+def is_all(tree: exp.Expr) -> bool:
+    """True for the word ALL behind ORDER BY; a column of that name is quoted or qualified."""
+    bare = isinstance(tree, exp.Column) and len(tree.parts) == 1
+    return bare and tree.name.upper() == "ALL" and not tree.this.args.get("quoted")
+
+
 def cut_of(context: Context, query: exp.Expr) -> Cut | None:
     """What LIMIT, FETCH and OFFSET say, or None when all rows are kept."""
     limit_tree, offset_tree = query.args.get("limit"), query.args.get("offset")

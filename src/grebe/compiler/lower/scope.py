@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -108,8 +108,13 @@ class Scope:
     star: Columns
     outer: Scope | None = None
 
-    def find(self, parts: tuple[str, ...]) -> Found | None:
-        """The column that a dotted name means here, or None; the longest qualifier wins."""
+    def find(
+        self, parts: tuple[str, ...], has_fields: Callable[[str], bool] = lambda _: True
+    ) -> Found | None:
+        """The column that a dotted name means here, or None; the longest qualifier wins.
+
+        Only a column that ``has_fields`` can be what a name with dots begins with.
+        """
         lowered = tuple(part.lower() for part in parts)
         for length in range(len(parts) - 1, 0, -1):
             found = self._qualified(lowered[:length], lowered[length])
@@ -118,6 +123,8 @@ class Scope:
         bare = _matches(self.star, lowered[0])
         if len(bare) > 1:
             raise AmbiguousNameError
+        if len(parts) > 1:
+            bare = [column for column in bare if has_fields(column)]
         return Found(bare[0], parts[1:]) if bare else None
 
     def _qualified(self, qualifier: tuple[str, ...], name: str) -> str | None:

@@ -12,7 +12,7 @@ from grebe.compiler.lower.expressions import Resolver
 from grebe.compiler.lower.frame import Frame
 from grebe.compiler.lower.grouping import has_aggregates
 from grebe.compiler.lower.grouping_sets import Keys, aggregated, at_position, keys_of
-from grebe.compiler.lower.ordering import DROPPED, cut_of, directions, topk
+from grebe.compiler.lower.ordering import DROPPED, cut_of, directions, is_all, topk
 from grebe.compiler.lower.relations import lower_from
 from grebe.compiler.lower.scope import Environment, Query
 from grebe.compiler.lower.shape import exactly
@@ -161,7 +161,7 @@ def _order_tree(context: Context, item: exp.Expr, resolver: Resolver, parts: Par
     plain = tree.unnest()
     if isinstance(plain, exp.Literal) and plain.is_int:
         return at_position(context, plain, [part.tree for part in parts.items]).copy()
-    if isinstance(plain, exp.Column) and plain.name.upper() == "ALL" and len(plain.parts) == 1:
+    if is_all(plain):
         context.refuse(ReasonCode.UNSUPPORTED_CLAUSE, "ORDER BY ALL has no rule", item)
     resolver.alias_first = context.dialect == "spark" or isinstance(plain, exp.Column)
     outputs = {part.name.lower(): part.tree for part in parts.items if part.name}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from grebe.compiler.lower.context import Context
-from grebe.compiler.lower.ordering import DROPPED, cut_of, directions, topk
+from grebe.compiler.lower.ordering import DROPPED, cut_of, directions, is_all, topk
 from grebe.compiler.lower.scope import Environment, Query
 from grebe.compiler.lower.shape import exactly
 from grebe.compiler.nodes import Node, Order, Project, SetKind, SetOperation, UnionAll
@@ -105,7 +105,7 @@ def _output(context: Context, tree: exp.Expr, query: Query) -> str | None:
         if 1 <= place <= len(query.columns):
             return query.columns[place - 1][1]
         context.invalid(f"position {place} is not in the SELECT list", plain)
-    if isinstance(plain, exp.Column):
+    if isinstance(plain, exp.Column) and not is_all(plain):
         found = [own for name, own in query.columns if name.lower() == plain.name.lower()]
         if found:
             return found[0]
