@@ -19,6 +19,7 @@ from grebe.compiler.lower import Lowered, Relation, lower
 from grebe.compiler.nodes import At, Named, Node, Scan, walk
 from grebe.compiler.pin import pinned
 from grebe.compiler.plan import DeltaFacts, RefreshPlan, Step, bind
+from grebe.compiler.root import strip
 from grebe.compiler.spread import Sizes
 from grebe.compiler.strategy import make_plan
 from grebe.compiler.types import Types, scan_types
@@ -70,6 +71,8 @@ def check(plan: RefreshPlan, sql: str) -> int:
     columns = {source for scan in scans for _, source in scan.pairs}
     publics = {public for _, public in plan.outputs}
     known = words_of(sql, plan.dialect) | columns | publics | set(plan.shape.columns)
+    if not plan.is_incremental:  # what would be stored is named as if it were
+        known |= set(strip(plan.definition)[1].columns)
     texts = list(texts_of_plan(plan))
     for text in texts:
         assert not strangers(text, plan.dialect, known), text
