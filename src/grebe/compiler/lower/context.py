@@ -77,7 +77,20 @@ class Context:
         return UnsupportedSQLError(feature, message, where=self.where(tree))
 
     def invalid(self, message: str, tree: exp.Expr | None, hint: str | None = None) -> NoReturn:
-        """Raise for a text that no engine would accept either."""
+        """Raise for a text that no engine would accept either.
+
+        After something was refused, what looks wrong may only follow from it: of a function in
+        FROM no columns are known.
+        """
+        if self.hopeless:
+            first = self.reasons[0]
+            raise UnsupportedSQLError(
+                feature_of(ReasonCode(first.code)),
+                first.message,
+                hint=DESCRIPTIONS[ReasonCode(first.code)].instead,
+                where=first.where,
+                reasons=self.reasons,
+            )
         raise DefinitionError(message, hint=hint, where=self.where(tree))
 
     def note(self, text: str) -> None:

@@ -40,6 +40,9 @@ class _Join:
 
     def frame(self) -> Frame:
         kind, side = self.word("kind"), self.word("side")
+        if self.word("method") == "POSITIONAL":
+            message = "a POSITIONAL JOIN pairs rows in the order in which they happen to be read"
+            self.context.refuse(ReasonCode.NON_DETERMINISTIC, message, self.tree)
         if self.word("method") not in ("", "NATURAL") or kind not in _KINDS:
             name = f"{self.word('method')} {kind}".strip()
             self.context.refuse(ReasonCode.JOIN_KIND, f"a {name} join has no rule", self.tree)

@@ -16,7 +16,7 @@ from grebe.compiler.lower.frame import (
 from grebe.compiler.lower.joins import join_frames
 from grebe.compiler.lower.pivot import pivoted
 from grebe.compiler.lower.scope import Environment, Query, Source
-from grebe.compiler.lower.unnest import explode_view, generated, is_generator
+from grebe.compiler.lower.unnest import as_series, explode_view, generated, is_generator
 from grebe.compiler.nodes import Scan, Values
 from grebe.compiler.reasons import ReasonCode
 from grebe.compiler.scalar import NULL, Scalar
@@ -52,8 +52,11 @@ def _joined(
     done: list[Frame] = []
     current = lower_relation(context, first, environment)
     for join in joins:
-        tree = join.this
+        tree = as_series(context, join.this)
         if is_generator(tree):
+            if tree is not join.this:
+                join = join.copy()
+                join.set("this", tree)
             whole = crossed([*done, current])
             done, current = [], generated(context, whole, join, environment)
         elif _is_comma(context, join):
@@ -91,6 +94,7 @@ def _is_comma(context: Context, join: exp.Join) -> bool:
 
 def lower_relation(context: Context, tree: exp.Expr, environment: Environment) -> Frame:
     """One item of FROM with the joins that are nested in it."""
+    tree = as_series(context, tree)
     match tree:
         case _ if is_generator(tree):
             join = exp.Join(this=tree.copy())

@@ -37,6 +37,24 @@ def is_generator(tree: exp.Expr) -> bool:
     return function or isinstance(tree, (exp.Lateral, exp.Unnest))
 
 
+def as_series(context: Context, tree: exp.Expr) -> exp.Expr:
+    """DuckDB's range and generate_series in FROM as the rows of the list that they give, too."""
+    if context.dialect != "duckdb" or not isinstance(tree, exp.Table):
+        return tree
+    call = tree.this
+    if not isinstance(call, exp.GenerateSeries) or tree.args.get("ordinality"):
+        return tree
+    own = "range" if call.args.get("is_end_exclusive") else "generate_series"
+    given = tree.args.get("alias")
+    alias = given.copy() if isinstance(given, exp.TableAlias) else exp.TableAlias()
+    if alias.this is None:
+        alias.set("this", exp.to_identifier(own))
+    if not alias.columns:
+        alias.set("columns", [exp.to_identifier(own)])
+    rest = {key: tree.args[key] for key in ("joins", "sample") if tree.args.get(key)}
+    return exp.Unnest(expressions=[call.copy()], alias=alias, **rest)
+
+
 def generated(context: Context, left: Frame, join: exp.Join, environment: Environment) -> Frame:
     """The rows before, each with those that the item makes of it."""
     tree = join.this

@@ -76,6 +76,7 @@ def compile_ivm(  # noqa: PLR0913 - the signature is the documented one
     place = Place(mv_catalog, mv_schema)
     found = _sources(view_sql, dialect, place, options, schemas)
     lowered = _lowered(view_sql, dialect, found)
+    _check_stars(view_sql, dialect, lowered)
     tables = {s.key: {name: kind for name, kind in s.columns if kind} for s in found}
     types = Types(dialect, scan_types(lowered.root, tables) if lowered.root else {})
     plan = _planned(lowered, types, chosen)
@@ -187,6 +188,18 @@ def _lowered(sql: str, dialect: str, found: Sequence[Source]) -> Lowered:
         for name in source.written.split("\0")
     }
     return lower(sql, dialect=dialect, sources=relations)
+
+
+def _check_stars(sql: str, dialect: str, lowered: Lowered) -> None:
+    """Raise for a star over columns that nobody knows: the view would have some of them only."""
+    unknown = (ReasonCode.TABLE_FUNCTION, ReasonCode.DYNAMIC_PIVOT)
+    found = [reason for reason in lowered.reasons if reason.code in unknown]
+    tree = parse(sql, dialect)
+    stars = (star for star in tree.find_all(exp.Star) if not isinstance(star.parent, exp.Count))
+    if found and lowered.root is None and next(stars, None) is not None:
+        message = f"a star stands for columns that are not known: {found[0].message}"
+        feature = feature_of(ReasonCode(found[0].code))
+        raise UnsupportedSQLError(feature, message, where=found[0].where, reasons=found)
 
 
 def _planned(lowered: Lowered, types: Types, policy: Policy) -> RefreshPlan:
