@@ -52,7 +52,7 @@ def _defaults(settings: Settings) -> str:
 
 
 def _uses_defaults(tree: exp.Expr) -> bool:
-    from grebe.compiler.rewrite import base_tables
+    from grebe.compiler.text.references import base_tables
 
     return any(len(table.parts) < _FULL_NAME for table in base_tables(tree))
 
@@ -91,18 +91,14 @@ def read_header(text: str, file: str | None) -> Statement:
 def tables_in(text: str, query: Callable[[], str], settings: Settings) -> tuple[str, ...]:
     """Every table that a text names, in full; none when it cannot be read."""
     from grebe.compiler.declarative.paths import named_tables
-    from grebe.compiler.parse import parse
-    from grebe.compiler.rewrite import base_tables
+    from grebe.compiler.verbatim import tables_in as named_in
 
     try:
         if is_declarative(text):
             named = named_tables(_declared(text, None), settings.links)
             found = [settings.resolve(name) for name in named]
         else:
-            found = [
-                settings.resolve([part.name for part in table.parts])
-                for table in base_tables(parse(query(), "spark"))
-            ]
+            found = [settings.resolve(parts) for parts in named_in(query(), "spark")]
     except GrebeError:
         return ()
     return tuple(sorted({str(name) for name in found}))

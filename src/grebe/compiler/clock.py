@@ -6,22 +6,39 @@ with the frontier, so that `verify` can compute the same rows again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-import sqlglot
-from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
 
-from grebe.compiler.function_names import TIME_CLASSES, TIME_NAMES
+from grebe.compiler.function_names import TIME_NAMES
 from grebe.compiler.reasons import ReasonCode
+from grebe.compiler.text.clock_words import names_clock
+from grebe.compiler.text.spans import Span, spliced
+from grebe.compiler.text.tokens import tokens_of
 from grebe.model import Reason
 
+ZONE: Final = "spark.sql.session.timeZone"
+"""The setting that says which day is today."""
 CLOCK: Final = "clock"
 """Where a frontier keeps the moment."""
-_DAYS: Final = ("currentdate", "current_date", "curdate")
+_DAYS: Final = ("current_date", "curdate")
 _WITHOUT_ZONE: Final = ("localtimestamp",)
-_OF_DAY: Final = ("currenttime", "current_time", "localtime")
+_OF_DAY: Final = ("current_time", "localtime")
+_BARE: Final = ("current_date", "current_timestamp", "current_time", "localtimestamp")
+"""What Spark knows without brackets."""
+CLOCK_CALLS: Final = frozenset(
+    {
+        *TIME_NAMES,
+        *_DAYS,
+        *_WITHOUT_ZONE,
+        *_OF_DAY,
+        "unix_timestamp",
+    }
+)
 
 
 def reads_clock(reasons: Iterable[Reason]) -> bool:
@@ -29,40 +46,78 @@ def reads_clock(reasons: Iterable[Reason]) -> bool:
     return any(reason.code == ReasonCode.TIME_FUNCTION for reason in reasons)
 
 
-def stopped(sql: str, moment: datetime) -> str:
-    """The Spark query with its calls of the clock replaced by a moment.
+def stopped(sql: str, moment: datetime, zone: str = "UTC") -> str:
+    """The Spark query with its calls of the clock replaced by a moment; nothing else is touched.
 
-    >>> stopped("SELECT current_date() AS d, now() AS t", datetime(2026, 1, 2, 3, 4, tzinfo=UTC))
-    "SELECT CAST(CAST('2026-01-02T03:04:00.000000Z' AS TIMESTAMP_LTZ) AS DATE) AS d, CAST('2026-01-02T03:04:00.000000Z' AS TIMESTAMP_LTZ) AS t"
+    ``zone`` is the session's: it says which day is today.
+
+    >>> stopped("SELECT current_date() AS d, now( ) AS t", datetime(2026, 1, 2, 3, 4, tzinfo=UTC))
+    "SELECT CAST(TIMESTAMP_LTZ '2026-01-02T03:04:00.000000Z' AS DATE) AS d, TIMESTAMP_LTZ '2026-01-02T03:04:00.000000Z' AS t"
     """
-    tree = sqlglot.parse_one(sql, read="spark").transform(_replaced(moment))
-    return tree.sql("spark", comments=False)
+    return spliced(sql, _moments(sql, moment, zone))
 
 
-def _replaced(moment: datetime) -> Callable[[exp.Expr], exp.Expr]:
-    text = moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    instant = exp.cast(exp.Literal.string(text), exp.DataType.build("TIMESTAMPLTZ", "spark"))
-
-    def replace(node: exp.Expr) -> exp.Expr:
-        name = _call(node)
-        if name is None:
-            return node
-        if name in _DAYS:
-            return exp.cast(instant.copy(), "DATE")
-        if name in _WITHOUT_ZONE:
-            return exp.cast(instant.copy(), exp.DataType.build("TIMESTAMP_NTZ", "spark"))
-        if name in _OF_DAY:
-            parts = [instant.copy(), exp.Literal.string("HH:mm:ss.SSSSSS")]
-            shown = exp.Anonymous(this="DATE_FORMAT", expressions=parts)
-            return exp.Anonymous(this="TO_TIME", expressions=[shown])
-        return instant.copy()
-
-    return replace
+def _moments(sql: str, moment: datetime, zone: str) -> Iterator[tuple[Span, str]]:
+    """The places of the clock in a text, and what it shows there."""
+    utc = moment.astimezone(UTC)
+    instant = f"TIMESTAMP_LTZ '{utc.strftime('%Y-%m-%dT%H:%M:%S.%fZ')}'"
+    tokens = tokens_of(sql, "spark")
+    for index, token in enumerate(tokens):
+        name = token.text.lower()
+        if token.token_type is TokenType.STRING and names_clock(f"'{token.text}'"):
+            yield Span(token.start, token.end + 1), _in_words(token.text, utc, zone)
+            continue
+        if token.token_type in (TokenType.STRING, TokenType.IDENTIFIER) or name not in CLOCK_CALLS:
+            continue
+        if index and tokens[index - 1].token_type is TokenType.DOT:
+            continue
+        end = _end_of_call(tokens, index)
+        if end is not None:
+            yield Span(token.start, end), _shown(name, instant)
 
 
-def _call(node: exp.Expr) -> str | None:
-    if type(node).__name__ in TIME_CLASSES:
-        return type(node).__name__.lower()
-    if isinstance(node, exp.Anonymous) and node.name.lower() in TIME_NAMES:
-        return node.name.lower()
-    return None
+def _end_of_call(tokens: Sequence[Token], index: int) -> int | None:
+    """Where a call without arguments ends; some need no brackets; None for another thing."""
+    following = [token.token_type for token in tokens[index + 1 : index + 3]]
+    if following == [TokenType.L_PAREN, TokenType.R_PAREN]:
+        return tokens[index + 2].end + 1
+    bare = tokens[index].text.lower() in _BARE
+    called = bool(following) and following[0] is TokenType.L_PAREN
+    return tokens[index].end + 1 if bare and not called else None
+
+
+def _shown(name: str, instant: str) -> str:
+    if name in _DAYS:
+        return f"CAST({instant} AS DATE)"
+    if name in _WITHOUT_ZONE:
+        return f"CAST({instant} AS TIMESTAMP_NTZ)"
+    if name in _OF_DAY:
+        return f"TO_TIME(DATE_FORMAT({instant}, 'HH:mm:ss.SSSSSS'))"
+    if name == "unix_timestamp":
+        return f"UNIX_TIMESTAMP({instant})"
+    return instant
+
+
+def _in_words(text: str, utc: datetime, zone: str) -> str:
+    """The moment that a word such as `now` stands for, as a string that Spark reads alike."""
+    word, *given = text.split()
+    place = " ".join(given)
+    local = utc.astimezone(_zone(place or zone))
+    days = {"today": 0, "tomorrow": 1, "yesterday": -1}.get(word.lower())
+    if days is None:
+        said = local.strftime("%Y-%m-%d %H:%M:%S.%f")
+    else:
+        said = (local + timedelta(days=days)).strftime("%Y-%m-%d 00:00:00")
+    return f"'{said} {place}'" if place else f"'{said}'"
+
+
+def _zone(name: str) -> tzinfo:
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError):
+        found = re.fullmatch(r"(?:UTC|GMT)?([+-])(\d{1,2}):?(\d{2})?", name)
+        if found is None:
+            return UTC
+        hours, minutes = int(found[2]), int(found[3] or 0)
+        shift = timedelta(hours=hours, minutes=minutes)
+        return timezone(-shift if found[1] == "-" else shift)

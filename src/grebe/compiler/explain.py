@@ -42,6 +42,7 @@ from grebe.compiler.plan import (
     Strategy,
 )
 from grebe.compiler.root import strip
+from grebe.compiler.verbatim import shown
 from grebe.compiler.write import groups
 from grebe.model import Reason
 from grebe.sql_text import plain
@@ -197,7 +198,7 @@ def leaf_name(leaf: Leaf) -> str:
         case Stored():
             return "stored"
         case Verbatim():
-            return f"({leaf.sql})"
+            return f"({shown(leaf.sql)})"
     return f"step:{leaf.step}"
 
 

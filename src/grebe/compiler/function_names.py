@@ -16,7 +16,7 @@ def words(text: str) -> frozenset[str]:
 _STRUCTURE: Final = words("""
     Array Between BitString Boolean Bracket ByteString Case Cast Column DataType DataTypeParam
     Distinct Dot Escape Filter HexString Identifier If In Interval IntervalSpan Lambda Literal
-    Null Order Ordered Paren PropertyEQ RawString Slice Star Struct StructExtract TryCast Tuple
+    Null Opaque OpaqueLiteral Order Ordered Paren PropertyEQ RawString Slice Star Struct StructExtract TryCast Tuple
     UnicodeString Var WindowSpec Window WithinGroup IgnoreNulls RespectNulls Where Is Not
     National Any All ColumnDef HavingMax Having Extract
 """)

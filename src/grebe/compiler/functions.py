@@ -26,6 +26,8 @@ from grebe.compiler.function_names import (
     words,
 )
 from grebe.compiler.reasons import ReasonCode
+from grebe.compiler.text.clock_words import names_clock
+from grebe.compiler.text.opaque import OpaqueLiteral
 
 
 class AggregateKind(StrEnum):
@@ -157,6 +159,8 @@ def refusal(tree: exp.Expr, dialect: str) -> Refusal | None:
         named = isinstance(tree, exp.Anonymous) and tree.name.lower() in cause.names
         if named or type(tree).__name__ in cause.classes:
             return Refusal(cause.code, f"{function_name(tree)}() {cause.trouble}")
+    if isinstance(tree, OpaqueLiteral) and names_clock(str(tree.this)):
+        return Refusal(ReasonCode.TIME_FUNCTION, f"{tree.this} changes with the clock")
     if isinstance(tree, exp.Collate):
         return Refusal(ReasonCode.COLLATION, "a collation makes different texts equal")
     known = type(tree).__name__ in ALLOWED or aggregate_kind(tree) is not None
@@ -264,7 +268,7 @@ _KNOWN_TROUBLE: Final = (
 
 
 _TOTAL: Final = words("""
-    Alias And Or Not Xor Paren Column Identifier Literal Boolean Null Var DataType DataTypeParam
+    Alias And Or Not Xor Paren Column Identifier Literal OpaqueLiteral Boolean Null Var DataType DataTypeParam
     EQ NEQ GT GTE LT LTE NullSafeEQ NullSafeNEQ Is Between In Like ILike Case If Coalesce Nullif
     Nvl2 Nanvl IsNan IsInf IsNullValue EqualNull Greatest Least TryCast Try Lower Upper Trim Concat
     ConcatWs DPipe Length ByteLength BitLength StartsWith EndsWith Contains Reverse Initcap Ascii

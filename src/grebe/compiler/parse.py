@@ -6,26 +6,13 @@ from typing import Final
 
 import sqlglot
 from sqlglot import exp
-from sqlglot.dialects.duckdb import DuckDB
-from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.optimizer.normalize_identifiers import normalize_identifiers
 
+from grebe.compiler.text.dialect import READ
 from grebe.errors import SqlSyntaxError, UnsupportedSQLError, Where
 
 DIALECTS: Final = ("spark", "duckdb")
-
-
-class _Spark(Spark):
-    SUPPORTS_ORDER_BY_ALL = False
-
-
-class _DuckDB(DuckDB):
-    SUPPORTS_ORDER_BY_ALL = False
-
-
-_READ: Final = {"spark": _Spark, "duckdb": _DuckDB}
-"""The parser takes ORDER BY of any column that is called "all" for the words ORDER BY ALL."""
 
 
 def parse(text: str, dialect: str, file: str | None = None) -> exp.Query:
@@ -53,7 +40,7 @@ def parse(text: str, dialect: str, file: str | None = None) -> exp.Query:
 
 def _trees(text: str, dialect: str, file: str | None) -> list[exp.Expr]:
     try:
-        return [tree for tree in sqlglot.parse(text, dialect=_READ[dialect]) if tree is not None]
+        return [tree for tree in sqlglot.parse(text, dialect=READ[dialect]) if tree is not None]
     except ParseError as error:
         raise _syntax_error(error, text, file) from None
     except TokenError as error:
@@ -144,6 +131,20 @@ def _first_spot(tree: exp.Expr) -> tuple[int, int] | None:
         if isinstance(start, int) and isinstance(end, int) and (not found or start < found[0]):
             found = (start, end)
     return found
+
+
+def plain(tree: exp.Query) -> exp.Query:
+    """The tree with one form for what can be said in two: ``x IS NOT NULL`` is ``NOT x IS NULL``."""
+
+    def change(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Is) and node.args.get("negate"):
+            node.set("negate", None)
+            built = exp.Not(this=node.copy())
+            built.meta.update(node.meta)
+            return built
+        return node
+
+    return tree.transform(change, copy=False)  # type: ignore[return-value]
 
 
 def normalised(tree: exp.Expr, dialect: str) -> str:

@@ -38,6 +38,7 @@ class ReasonCode(StrEnum):
     DYNAMIC_PIVOT = "dynamic-pivot"
     JOIN_KIND = "join-kind"
     TYPE_WITHOUT_EQUALITY = "type-without-equality"
+    TRANSLATION_DIFFERS = "translation-differs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +177,12 @@ DESCRIPTIONS: Final[dict[ReasonCode, Description]] = {
         " cannot be found again by its values.",
         "type",
         "store the map as ARRAY_SORT(MAP_ENTRIES(…)), or the single values that are needed",
+    ),
+    ReasonCode.TRANSLATION_DIFFERS: Description(
+        "The algebra's own words for a part of the query do not mean to the engine what the user"
+        " wrote, so the user's text itself is run, in full.",
+        "translation",
+        "write the part in another way, or allow full refreshes",
     ),
 }
 

@@ -7,7 +7,7 @@ option that a generator quietly drops would read current data instead.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from grebe.compiler.affected_keys import Key, key_predicate, restricted
 from grebe.compiler.parse import parse, place_of
+from grebe.compiler.text.references import base_tables
 from grebe.errors import InternalError, UnknownColumnError, UnknownTableError, UnsupportedSQLError
 
 Pin = int | str | datetime
@@ -175,25 +176,6 @@ def _same(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     """True when one name is the other without its first parts."""
     length = min(len(one), len(other))
     return one[-length:] == other[-length:]
-
-
-def base_tables(tree: exp.Expr, hidden: frozenset[str] = frozenset()) -> Iterator[exp.Table]:
-    """The references to tables, without those to common table expressions."""
-    clause = tree.args.get("with_")
-    inside = hidden
-    if isinstance(clause, exp.With):
-        for item in clause.expressions:
-            name = item.alias.lower()
-            own = inside | {name} if clause.args.get("recursive") else inside
-            yield from base_tables(item.this, own)
-            inside = inside | {name}
-    if isinstance(tree, exp.Table) and isinstance(tree.this, (exp.Identifier, exp.Dot)):
-        hides = len(tree.parts) == 1 and tree.name.lower() in inside
-        if not hides:
-            yield tree
-    for child in tree.iter_expressions():
-        if child is not clause:
-            yield from base_tables(child, inside)
 
 
 def _pin(tree: exp.Expr, pins: _Pins) -> None:

@@ -1,29 +1,32 @@
-"""SQL text to a compiled view: names are looked up, Spark is asked for types, nothing runs."""
+"""SQL text to a compiled view: names are looked up, Spark is asked what it means, nothing runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
-
-from sqlglot import exp
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
 
 from grebe.compiler.emit import Leaf, emit
 from grebe.compiler.expand import expanded
 from grebe.compiler.lower import Lowered, Relation, lower
 from grebe.compiler.nodes import Node, Scan, Verbatim, walk
-from grebe.compiler.parse import parse, place_of
+from grebe.compiler.parse import place_of
 from grebe.compiler.partitions import stored_order, stored_partitions
+from grebe.compiler.reasons import ReasonCode
 from grebe.compiler.strategy import make_plan
+from grebe.compiler.text.references import Parts
 from grebe.compiler.types import Types, scan_types, wanted
-from grebe.compiler.verbatim import anchored, filled, relation_of, tables_in
+from grebe.compiler.verbatim import MARK, anchored, filled, named_in, relation_of, tables_in
 from grebe.engine.choice import Pinned
+from grebe.engine.judge import REFUSED, Judge, Meaning
 from grebe.engine.public import public_sql
+from grebe.engine.spark_types import type_text
 from grebe.engine.views import Definition, Used, View, used_columns
-from grebe.errors import DefinitionError, InternalError, UnknownTableError
+from grebe.errors import DefinitionError, InternalError, UnknownTableError, UnsupportedSQLError
 from grebe.formats.base import Source
 from grebe.formats.identity import quoted
-from grebe.model import Column, Schema, TableName
+from grebe.model import Column, Reason, Schema, TableName
 from grebe.sql_text import made
 
 if TYPE_CHECKING:
@@ -32,6 +35,19 @@ if TYPE_CHECKING:
 DIALECT = "spark"
 Resolve = Callable[[tuple[str, ...]], TableName]
 Open = Callable[[TableName], Source]
+ALWAYS_REFUSED: Final = (
+    "non_deterministic",
+    "tablesample",
+    "time_travel",
+    "parameter",
+    "reserved_name",
+    "duplicate_column",
+    "several_statements",
+    "not_a_query",
+    "partition",
+    "cte",
+)
+"""SQL that not even a recomputation is faithful to, or that has no columns to store."""
 
 
 def compile_view(
@@ -43,40 +59,176 @@ def compile_view(
     views: Mapping[str, View],
 ) -> View:
     """The view that a definition means, over the sources and views as they are now."""
-    relations: dict[str, Relation] = {}
-    schemas: dict[str, list[Used]] = {}
-    names: dict[str, TableName] = {}
-    for parts in _tables_in(definition.sql):
+    tables = _looked_up(definition, resolve, open_source, views)
+    definition = replace(definition, frozen=tables.frozen)
+    meaning = _meaning(definition, spark, tables)
+    lowered = _lowered(definition, tables, meaning)
+    text = _text(definition, tables, views)
+    if lowered.root is None:
+        lowered = replace(lowered, sql=text, tables=tuple(sorted(named_in(text))))
+    parents = tuple(sorted({table for table in tables.written.values() if table in views}))
+    for parent in parents:
+        storage = views[parent].storage_name
+        tables.names[str(storage)] = storage
+        tables.schemas[str(storage)] = _stored(views[parent], open_source)
+    analysis = Analysis(definition.sql, spark, tables.names, tables.schemas)
+    over = _over_storage(lowered, views)
+    view = _compiled(definition, analysis, over, parents, meaning)
+    if view is None:
+        said = replace(_without_algebra(lowered, meaning, _types_differ(definition)), sql=text)
+        over = replace(said, tables=tuple(sorted(named_in(text))))
+        view = _compiled(definition, analysis, over, parents, meaning)
+    if view is None:
+        raise InternalError.broken("a text without algebra has the types that Spark gives it")
+    read = tuple((analysis.names[name], tuple(tables.schemas[name])) for name in named_in(text))
+    return replace(view, text=text, read=read)
+
+
+@dataclass(slots=True)
+class _Tables:
+    """The tables that a definition names, by the name in its text and by their full one."""
+
+    written: dict[Parts, str] = field(default_factory=dict)
+    relations: dict[Parts, Relation] = field(default_factory=dict)
+    names: dict[str, TableName] = field(default_factory=dict)
+    schemas: dict[str, list[Used]] = field(default_factory=dict)
+
+    @property
+    def frozen(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """The columns of each relation: what `*` means ever after."""
+        found = {
+            item.name: tuple(name for name, _ in item.columns) for item in self.relations.values()
+        }
+        return tuple(sorted(found.items()))
+
+    @property
+    def by_text(self) -> dict[str, Relation]:
+        """The relations as lowering looks for them."""
+        return {".".join(parts): relation for parts, relation in self.relations.items()}
+
+
+def _looked_up(
+    definition: Definition, resolve: Resolve, open_source: Open, views: Mapping[str, View]
+) -> _Tables:
+    """The tables of a definition, each with the columns that it had when the view was created."""
+    found = _Tables()
+    for parts in tables_in(definition.sql, DIALECT):
         name = resolve(parts)
-        names[str(name)] = name
+        found.names[str(name)] = name
+        found.written[parts] = str(name)
         parent = views.get(str(name))
         if parent is not None:
-            relations[".".join(parts)] = Relation(str(name), parent.columns)
+            columns = _frozen(parent.columns, definition.columns_of.get(str(name)))
+            found.relations[parts] = Relation(str(name), columns)
             continue
-        columns = _columns(name, parts, open_source)
-        if columns is not None:
-            schemas[str(name)] = columns
-            typed = tuple((column.name, column.type) for column in columns)
-            relations[".".join(parts)] = Relation(str(name), typed)
-    relations, definition = _frozen(relations, definition)
-    lowered = lower(definition.sql, dialect=DIALECT, sources=relations)
-    read = lowered.tables
-    if lowered.root is None:
-        read = tuple(str(resolve(parts)) for parts in tables_in(definition.sql, DIALECT))
-    parents = tuple(sorted({table for table in read if table in views}))
-    for parent_name in parents:
-        storage = views[parent_name].storage_name
-        names[str(storage)] = storage
-        schemas[str(storage)] = _stored(views[parent_name], open_source)
-    if lowered.root is None:
-        written = {parts: str(resolve(parts)) for parts in tables_in(definition.sql, DIALECT)}
-        for table in written.values():
-            if table not in schemas and table not in views:
-                raise UnknownTableError.named(table, [*schemas, *views])
-        schemas = _as_frozen(schemas, definition)
-        lowered = _as_text(lowered, anchored(definition.sql, DIALECT, written), views)
-    analysis = Analysis(definition.sql, spark, names, schemas)
-    return _compiled(definition, analysis, _over_storage(lowered, views), parents)
+        used = _columns(name, parts, open_source)
+        if used is None:
+            lower(definition.sql, dialect=DIALECT, sources=found.by_text)  # says where
+            raise UnknownTableError.named(str(name), [*found.schemas, *views])
+        kinds = tuple((column.name, column.type) for column in used)
+        columns = _frozen(kinds, definition.columns_of.get(str(name)))
+        by_name = {column.name: column for column in used}
+        found.schemas[str(name)] = [by_name[name] for name, _ in columns]
+        found.relations[parts] = Relation(str(name), columns)
+    return found
+
+
+def _frozen(
+    columns: tuple[tuple[str, str], ...], known: tuple[str, ...] | None
+) -> tuple[tuple[str, str], ...]:
+    """The columns that were there at creation, in the order of then."""
+    if known is None:
+        return columns
+    kinds = dict(columns)
+    return tuple((name, kinds[name]) for name in known if name in kinds)
+
+
+def _meaning(definition: Definition, spark: SparkSession, tables: _Tables) -> Meaning:
+    columns = {
+        parts: tuple((name, kind or "void") for name, kind in relation.columns)
+        for parts, relation in tables.relations.items()
+    }
+    try:
+        return Judge(definition.sql, spark, columns).meaning()
+    except DefinitionError as refused:
+        if refused.code == REFUSED:
+            # Our own words for what is wrong point at its place.
+            lower(definition.sql, dialect=DIALECT, sources=tables.by_text)
+        raise
+
+
+def _lowered(definition: Definition, tables: _Tables, meaning: Meaning) -> Lowered:
+    """The definition's algebra; without one where we read it otherwise than Spark does."""
+    publics = [name for name, _ in meaning.columns]
+    try:
+        found = lower(
+            definition.sql,
+            dialect=DIALECT,
+            sources=tables.by_text,
+            kept=meaning.kept,
+            outputs=publics,
+        )
+    except DefinitionError as error:
+        if isinstance(error, UnsupportedSQLError) and error.feature in ALWAYS_REFUSED:
+            raise
+        code = ReasonCode.TRANSLATION_DIFFERS.value
+        if isinstance(error, UnsupportedSQLError):
+            code = ReasonCode.UNSUPPORTED_EXPRESSION.value
+        reason = Reason(code, f"Spark accepts it, and we do not: {error}", error.where)
+        empty = Lowered(None, (), (), (), (), frozenset(), definition.sql)
+        return _without_algebra(empty, meaning, reason)
+    if found.root is None:
+        return _without_algebra(found, meaning)
+    if len(found.outputs) != len(publics):
+        message = f"Spark finds {len(publics)} columns, we find {len(found.outputs)}"
+        reason = Reason(
+            ReasonCode.TRANSLATION_DIFFERS.value, message, place_of(None, definition.sql)
+        )
+        return _without_algebra(found, meaning, reason)
+    if any(reason.code == ReasonCode.TRANSLATION_DIFFERS for reason in meaning.reasons):
+        return _without_algebra(found, meaning)
+    return replace(found, reasons=_merged(found.reasons, meaning.reasons))
+
+
+def _without_algebra(lowered: Lowered, meaning: Meaning, *reasons: Reason) -> Lowered:
+    """The definition as its text alone, with the columns that Spark gives it."""
+    seen: set[str] = set()
+    for name, _ in meaning.columns:
+        if name.lower() in seen:
+            message = f'the output name "{name}" occurs twice'
+            raise UnsupportedSQLError("duplicate_column", message, hint="give one of them an alias")
+        seen.add(name.lower())
+    return replace(
+        lowered,
+        root=None,
+        outputs=tuple((name, name) for name, _ in meaning.columns),
+        reasons=_merged(lowered.reasons, (*meaning.reasons, *reasons)),
+    )
+
+
+def _merged(one: Sequence[Reason], other: Sequence[Reason]) -> tuple[Reason, ...]:
+    """Each reason once: a clock that both have found is one reason."""
+    codes = {reason.code for reason in one}
+    clock = ReasonCode.TIME_FUNCTION.value
+    return (*one, *(item for item in other if item.code != clock or clock not in codes))
+
+
+def _types_differ(definition: Definition) -> Reason:
+    message = "its columns have other types than Spark gives them"
+    code = ReasonCode.TRANSLATION_DIFFERS.value
+    return Reason(code, message, place_of(None, definition.sql))
+
+
+def _text(definition: Definition, tables: _Tables, views: Mapping[str, View]) -> str:
+    """The user's text with marks for tables, and views as their own SELECT over their storage."""
+
+    def relation(name: str) -> str:
+        parent = views.get(name)
+        if parent is None:
+            return f"{MARK}{name}{MARK}"
+        return f"({public_sql(parent, f'{MARK}{parent.storage_name}{MARK}')})"
+
+    return filled(anchored(definition.sql, DIALECT, tables.written), relation)
 
 
 def _stored(view: View, open_source: Open) -> list[Used]:
@@ -85,47 +237,6 @@ def _stored(view: View, open_source: Open) -> list[Used]:
         return _used(open_source(view.storage_name))
     except UnknownTableError:
         return [Used(column.name, column.id, column.type) for column in view.stored.columns]
-
-
-def _as_frozen(schemas: Mapping[str, list[Used]], definition: Definition) -> dict[str, list[Used]]:
-    """The columns that a text may name: a star in it is read by Spark, as late as it is run."""
-    known = definition.columns_of
-    return {
-        table: [item for item in items if item.name in known.get(table, (item.name,))]
-        for table, items in schemas.items()
-    }
-
-
-def _as_text(lowered: Lowered, text: str, views: Mapping[str, View]) -> Lowered:
-    """A definition without algebra, with views replaced by their own SELECT over their storage."""
-
-    def relation(name: str) -> str | None:
-        parent = views.get(name)
-        return f"({public_sql(parent, quoted(str(parent.storage_name)))})" if parent else None
-
-    text = filled(text, DIALECT, relation)
-    tables = sorted(name for (name,) in tables_in(text, DIALECT))
-    return replace(lowered, sql=text, tables=tuple(tables))
-
-
-def _frozen(
-    relations: Mapping[str, Relation], definition: Definition
-) -> tuple[dict[str, Relation], Definition]:
-    """The relations with the columns that they had at creation, and the definition that keeps them."""
-    known = definition.columns_of
-    found = {
-        text: replace(
-            relation,
-            columns=tuple(
-                (name, kind)
-                for name, kind in relation.columns
-                if name in known.get(relation.name, (name,))
-            ),
-        )
-        for text, relation in relations.items()
-    }
-    names = {item.name: tuple(name for name, _ in item.columns) for item in found.values()}
-    return found, replace(definition, frozen=tuple(sorted({**names, **known}.items())))
 
 
 def fits_parents(view: View, views: Mapping[str, View]) -> bool:
@@ -147,15 +258,6 @@ def fits_sources(view: View, pins: Mapping[TableName, Pinned]) -> bool:
 def _has(schema: Schema, item: Used) -> bool:
     column = schema.by_id().get(item.id)
     return column is not None and (column.name, column.type) == (item.name, item.type)
-
-
-def _tables_in(sql: str) -> list[tuple[str, ...]]:
-    found: dict[tuple[str, ...], None] = {}
-    for table in parse(sql, DIALECT).find_all(exp.Table):
-        parts = tuple(part.name for part in table.parts if isinstance(part, exp.Identifier))
-        if parts:
-            found[parts] = None
-    return list(found)
 
 
 def _columns(name: TableName, parts: tuple[str, ...], open_source: Open) -> list[Used] | None:
@@ -182,18 +284,34 @@ def _over_storage(lowered: Lowered, views: Mapping[str, View]) -> Lowered:
 
 
 def _compiled(
-    definition: Definition, analysis: Analysis, lowered: Lowered, parents: tuple[str, ...]
-) -> View:
+    definition: Definition,
+    analysis: Analysis,
+    lowered: Lowered,
+    parents: tuple[str, ...],
+    meaning: Meaning,
+) -> View | None:
+    """The compiled view; None when its columns are not of the types that Spark gives the text."""
     plan = make_plan(lowered, analysis.types(lowered.root))
     publics = [public for _, public in lowered.outputs]
-    columns = tuple(zip(publics, analysis.columns(plan.definition), strict=True))
+    kinds = [kind for _, kind in meaning.columns]
+    if lowered.root is not None and not _alike(analysis.columns(plan.definition), kinds):
+        return None
+    columns = tuple(zip(publics, kinds, strict=True))
     used = used_columns(plan, analysis.schemas)
     sources = tuple((analysis.names[table], tuple(items)) for table, items in used.items())
-    kinds = zip(plan.shape.columns, analysis.columns(plan.build), strict=True)
-    stored = Schema("0", tuple(Column(i, name, kind) for i, (name, kind) in enumerate(kinds, 1)))
+    found = zip(plan.shape.columns, analysis.columns(plan.build), strict=True)
+    stored = Schema("0", tuple(Column(i, name, kind) for i, (name, kind) in enumerate(found, 1)))
     partitions = stored_partitions(definition.partitioned_by, plan)
     clustered = stored_order(definition.clustered_by, plan)
     return View(definition, plan, columns, stored, sources, parents, partitions, clustered)
+
+
+_FIELD: Final = re.compile(r"(`(?:[^`]|``)*`|[A-Za-z_][A-Za-z0-9_]*):")
+
+
+def _alike(ours: Sequence[str], said: Sequence[str]) -> bool:
+    """True for equal types, whatever the fields inside them are called: casts go by position."""
+    return [_FIELD.sub("", kind) for kind in ours] == [_FIELD.sub("", kind) for kind in said]
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,10 +359,10 @@ class Analysis:
             raise DefinitionError(
                 "Spark does not accept the query",
                 detail=str(error).split("\n", maxsplit=1)[0],
-                code="refused-by-spark",
+                code=REFUSED,
                 where=place_of(None, self.text),
             ) from error
-        return [field.dataType.simpleString() for field in fields]
+        return [type_text(item.dataType) for item in fields]
 
     def now(self, leaf: Leaf) -> str:
         """A relation without rows that has a source's columns: no table has to be opened."""

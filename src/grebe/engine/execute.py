@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from grebe.compiler import plan as steps
 from grebe.compiler.both import Both, read_once, read_twice
-from grebe.compiler.clock import stopped
+from grebe.compiler.clock import ZONE, stopped
 from grebe.compiler.emit import Leaf, emit
 from grebe.compiler.join_keys import Place
 from grebe.compiler.narrow import narrowed
@@ -76,7 +76,9 @@ class Execution:
     def sql(self, node: Node) -> str:
         """The text of a relation in this session."""
         text = emit(node, "spark", self.name_of)
-        return text if self.moment is None else stopped(text, self.moment)
+        if self.moment is None:
+            return text
+        return stopped(text, self.moment, str(self.spark.conf.get(ZONE, "UTC")))
 
     def run(self, bound: Sequence[steps.Step]) -> list[base.Write]:
         """The writes that the steps lead to; checks that fail raise, nothing is written yet.

@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from grebe.compiler.clock import CLOCK, stopped
-from grebe.compiler.emit import Leaf, emit
+from grebe.compiler.clock import CLOCK, ZONE, stopped
 from grebe.compiler.facts import noise
-from grebe.compiler.nodes import At, Scan, Verbatim
-from grebe.compiler.pin import pinned
-from grebe.compiler.verbatim import relation_of
+from grebe.compiler.nodes import Verbatim
+from grebe.compiler.verbatim import filled
 from grebe.engine.nearly import differing
-from grebe.engine.public import cast_outputs, public_sql
+from grebe.engine.public import public_sql
 from grebe.engine.tables import Tables
 from grebe.engine.views import View
 from grebe.errors import (
@@ -146,25 +144,24 @@ def _one_zero(rows: DataFrame) -> DataFrame:
 
 
 def _query(view: View, tables: Tables, spark: SparkSession, frontier: Frontier) -> DataFrame:
+    """The user's own text at the view's frontier: nothing that we made of it is run."""
     points, clock = frontier.by_source, dict(frontier.values).get(CLOCK)
     names: dict[str, str] = {}
-    for place, (name, used) in enumerate(view.sources):
+    for place, (name, columns) in enumerate(view.read):
         source = tables.source(name, lambda: spark)
         version = _version(view, source, tables, spark, points.get(str(name)))
-        frame = source.read_at(version, [column.id for column in used])
+        there = source.schema_at(version).by_id()
+        frame = source.read_at(version, [column.id for column in columns if column.id in there])
         names[str(name)] = made(f"verify_{place}")
         frame.createOrReplaceTempView(names[str(name)])
-
-    def name_of(leaf: Leaf) -> str:
-        if isinstance(leaf, Verbatim):
-            return relation_of(leaf, "spark", lambda table: quoted(names[table]))
-        if not isinstance(leaf, Scan):
-            raise InternalError.broken(f"{type(leaf).__name__} in a definition")
-        return quoted(names[leaf.table])
-
-    body = emit(pinned(view.plan.definition, At.NEW), "spark", name_of)
-    query = f"SELECT {cast_outputs(view)} FROM (\n{body}\n) AS {made('query')}"
-    return spark.sql(stopped(query, datetime.fromisoformat(clock)) if clock else query)
+    text = filled(view.text, lambda table: quoted(names[table]))
+    if clock:
+        text = stopped(text, datetime.fromisoformat(clock), str(spark.conf.get(ZONE, "UTC")))
+    kinds = dict(view.columns)
+    rows = spark.sql(text).toDF(*kinds)
+    return rows.selectExpr(
+        *(f"CAST({quoted(name)} AS {kind}) AS {quoted(name)}" for name, kind in kinds.items())
+    )
 
 
 def _version(

@@ -63,6 +63,10 @@ class View:
     """How the storage table is divided, by its own columns."""
     clustered: tuple[str, ...] = ()
     """Columns of the storage table that its rows are sorted by when all are written."""
+    text: str = ""
+    """What the user wrote, with marks for the tables: what `verify` compares with."""
+    read: tuple[tuple[TableName, tuple[Used, ...]], ...] = ()
+    """The columns that the text may read of each table."""
     replaces: frozenset[TableName] = frozenset()
     """Storage tables that this one may take the place of under the public name: what that showed
     when the view was compiled."""

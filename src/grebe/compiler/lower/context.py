@@ -11,6 +11,7 @@ from sqlglot import exp
 from grebe.compiler.lower.scope import Environment, Names, Query, Relation, dotted
 from grebe.compiler.parse import place_of
 from grebe.compiler.reasons import DESCRIPTIONS, ReasonCode, feature_of
+from grebe.compiler.text.spans import Span
 from grebe.errors import DefinitionError, UnknownTableError, UnsupportedSQLError, Where
 from grebe.model import Reason
 from grebe.sql_text import is_made
@@ -28,6 +29,10 @@ class Context:
     file: str | None
     sources: Mapping[str, Relation]
     lower_query: Callable[[Context, exp.Expr, Environment], Query]
+    kept: frozenset[Span] = frozenset()
+    """Expressions that stay as the user's characters."""
+    outputs: tuple[str, ...] = ()
+    """What the engine calls the outputs that the user gave no name."""
     names: Names = field(default_factory=Names)
     reasons: list[Reason] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)

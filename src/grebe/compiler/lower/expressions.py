@@ -12,9 +12,13 @@ from grebe.compiler.lower.context import Context
 from grebe.compiler.lower.pending import Kind, Pending
 from grebe.compiler.lower.scope import AmbiguousNameError, Environment, Found, Scope
 from grebe.compiler.lower.spelling import respelled
+from grebe.compiler.lower.star_arguments import has_star, starred, with_columns
 from grebe.compiler.lower.trees import mapped
 from grebe.compiler.reasons import ReasonCode
 from grebe.compiler.scalar import Scalar
+from grebe.compiler.text.opaque import holes_of, opaque
+from grebe.compiler.text.spans import Span, span_of
+from grebe.compiler.text.tokens import Word, pieces_of, words_of
 from grebe.errors import AmbiguousColumnError, UnknownColumnError
 from grebe.sql_text import made
 
@@ -48,6 +52,8 @@ class Resolver:
 
     def tree(self, tree: exp.Expr) -> exp.Expr:
         """A new tree over internal columns."""
+        if self.context.kept and span_of(tree) in self.context.kept:
+            return kept_as_written(self, tree)
         tree = respelled(tree, self.context.dialect)
         special = self.special(tree)
         if special is not None:
@@ -112,7 +118,34 @@ class Resolver:
 
     def rebuilt(self, tree: exp.Expr) -> exp.Expr:
         """The same kind of node with resolved children."""
+        if isinstance(tree, (exp.Func, exp.Distinct)) and has_star(tree):
+            tree = self.without_star(tree)
+        if isinstance(tree, exp.Struct):
+            return self.struct(tree)
         return mapped(tree, self.compared if isinstance(tree, _COMPARISONS) else self.child)
+
+    def without_star(self, tree: exp.Expr) -> exp.Expr:
+        """The call with a star among its arguments written out."""
+        scope = self.scope
+        built = with_columns(tree, lambda star: starred(scope, star))
+        if built is None:
+            message = "a star in this place has no rule"
+            self.context.refuse(ReasonCode.UNSUPPORTED_EXPRESSION, message, tree)
+            return exp.null()
+        return built
+
+    def struct(self, tree: exp.Struct) -> exp.Expr:
+        """The struct with the user's names for its fields, whatever the columns are called here."""
+        built = mapped(tree, self.child)
+        fields = []
+        for item, made in zip(tree.expressions, list(built.expressions), strict=True):
+            named = isinstance(item, exp.Column) and isinstance(made, exp.Column)
+            if named and made.name != item.name:
+                name = exp.to_identifier(item.name, quoted=True)
+                made = exp.PropertyEQ(this=name, expression=made.copy())
+            fields.append(made)
+        built.set("expressions", fields)
+        return built
 
     def compared(self, tree: exp.Expr) -> exp.Expr:
         """A side of a comparison; a comparison among them keeps its own parentheses."""
@@ -139,7 +172,9 @@ class Resolver:
 
     def column(self, tree: exp.Column) -> exp.Expr:
         if isinstance(tree.this, exp.Star):
-            self.context.stop("expression", "a star cannot stand inside an expression", tree)
+            message = "a star cannot stand inside this expression"
+            self.context.refuse(ReasonCode.UNSUPPORTED_EXPRESSION, message, tree)
+            return exp.null()
         parts = tuple(part.name for part in tree.parts)
         parameter = self.parameters.get(parts[0].lower())
         if parameter:
@@ -299,6 +334,36 @@ def is_parameter(tree: exp.Identifier) -> bool:
         case exp.Column() | exp.ColumnDef() | exp.TableAlias():
             return False
     return True
+
+
+def kept_as_written(resolver: Resolver, tree: exp.Expr) -> exp.Expr:
+    """The user's characters, with the columns that they name as internal ones.
+
+    A name that no relation in scope has is none: it may be a unit, or a parameter of a lambda.
+    """
+    context, whole = resolver.context, span_of(tree)
+    found = holes_of(tree, whole) if whole is not None else None
+    if whole is None or found is None:
+        context.refuse(ReasonCode.TRANSLATION_DIFFERS, "its columns cannot be told", tree)
+        return exp.null()
+    holes: list[tuple[Span, exp.Expr]] = []
+    for span, column in found:
+        try:
+            holes.append((span, resolver.column(column)))
+        except UnknownColumnError:
+            continue
+    around = {name.lower() for scope in resolver.scope.around() for name, _ in scope.star}
+    for word in words_of(context.text, whole, context.dialect):
+        if _may_be_column(word, around) and not any(s.holds(word.span) for s, _ in holes):
+            message = f'what "{word.name}" means in it cannot be told'
+            context.refuse(ReasonCode.TRANSLATION_DIFFERS, message, tree)
+            return exp.null()
+    pieces = pieces_of(context.text, whole, [span for span, _ in holes], context.dialect)
+    return opaque(pieces, [part for _, part in holes])
+
+
+def _may_be_column(word: Word, around: set[str]) -> bool:
+    return not word.is_call and not word.after_dot and word.name.lower() in around
 
 
 def known(mark: exp.Expr, *, otherwise: bool) -> exp.Expr:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -14,9 +14,10 @@ from grebe.compiler.lower.scope import Environment, Query, Relation
 from grebe.compiler.lower.shape import exactly, free_columns
 from grebe.compiler.lower.simplify import simplified
 from grebe.compiler.nodes import Node, Scan, walk
-from grebe.compiler.parse import normalised, parse, too_deep
+from grebe.compiler.parse import normalised, parse, plain, too_deep
 from grebe.compiler.reasons import ReasonCode
 from grebe.compiler.root import with_stored_names
+from grebe.compiler.text.spans import Span
 from grebe.errors import InternalError
 from grebe.model import Reason
 
@@ -44,16 +45,21 @@ def lower(
     dialect: str = "spark",
     sources: Mapping[str, Relation],
     file: str | None = None,
+    kept: frozenset[Span] = frozenset(),
+    outputs: Sequence[str] = (),
 ) -> Lowered:
     """The meaning of a query over the given tables.
+
+    ``kept`` are the expressions that stay as the user's characters, ``outputs`` what the engine
+    calls the columns of the result: for those without a name.
 
     Raises:
         DefinitionError: the text is not a query over these tables, or never can be a view.
         ValueError: the dialect is not known.
     """
-    tree = parse(sql, dialect, file)
+    tree = plain(parse(sql, dialect, file))
     keys = {name.lower(): relation for name, relation in sources.items()}
-    context = Context(sql, dialect, file, keys, lower_query)
+    context = Context(sql, dialect, file, keys, lower_query, kept, tuple(outputs))
     try:
         return _lowered(context, tree)
     except RecursionError:
@@ -67,7 +73,7 @@ def lower(
 
 
 def _lowered(context: Context, tree: exp.Query) -> Lowered:
-    query = lower_query(context, tree, Environment())
+    query = _named(context, lower_query(context, tree, Environment()))
     _check_outputs(context, query, tree)
     node = exactly(context, query.node, [name for _, name in query.columns])
     root: Node | None = None
@@ -89,6 +95,14 @@ def _lowered(context: Context, tree: exp.Query) -> Lowered:
         features=frozenset(context.features),
         sql=normalised(tree, context.dialect),
     )
+
+
+def _named(context: Context, query: Query) -> Query:
+    """The query with the engine's names for outputs that have none."""
+    if len(context.outputs) != len(query.columns):
+        return query
+    pairs = zip(query.columns, context.outputs, strict=True)
+    return replace(query, columns=tuple((name or own, column) for (name, column), own in pairs))
 
 
 def _check_outputs(context: Context, query: Query, tree: exp.Query) -> None:
