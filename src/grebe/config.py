@@ -19,7 +19,7 @@ import platformdirs
 
 from grebe.compiler.declarative.links import Link
 from grebe.errors import ConfigError, UnknownTableError, did_you_mean
-from grebe.model import TableName
+from grebe.model import Check, TableName
 
 FILE_NAME = "grebe.toml"
 HOME_NAME = ".grebe"
@@ -70,6 +70,14 @@ class Storage:
 
 
 @dataclass(frozen=True, slots=True)
+class Views:
+    """What holds for every view that does not say otherwise itself."""
+
+    check: Check = Check.AUTO
+    """Whether a first build is compared with the user's own text."""
+
+
+@dataclass(frozen=True, slots=True)
 class Journal:
     """Where the registry of views, runs and leases is kept."""
 
@@ -106,6 +114,7 @@ class Settings:
     catalogs: tuple[Catalog, ...]
     defaults: Defaults
     storage: Storage = Storage()
+    views: Views = Views()
     spark: Spark = Spark()
     registry: Journal = Journal()
     project: Identity = Identity()
@@ -202,11 +211,17 @@ def load(folder: str | Path = ".", environ: Mapping[str, str] | None = None) -> 
         catalogs=catalogs,
         defaults=_defaults(checked, catalogs, file),
         storage=Storage(**_section(checked, "storage")),  # type: ignore[arg-type]
+        views=_views(checked),
         registry=Journal(**_section(checked, "registry")),  # type: ignore[arg-type]
         project=Identity(**_section(checked, "project")),  # type: ignore[arg-type]
         relations=_relations(checked, file),
         spark=Spark(**_section(checked, "spark"), conf=_free(checked, "spark", "conf")),  # type: ignore[arg-type]
     )
+
+
+def _views(checked: Checked) -> Views:
+    found = _section(checked, "views")
+    return Views(Check(str(found["check"]))) if "check" in found else Views()
 
 
 # --- what may be written ------------------------------------------------------------------------
@@ -240,6 +255,7 @@ class _Key:
 _SECTIONS: Mapping[str, Mapping[str, _Key]] = {
     "defaults": {"catalog": _Key(), "schema": _Key()},
     "storage": {"format_version": _Key(int, (2, 3))},
+    "views": {"check": _Key(str, tuple(Check))},
     "registry": {"url": _Key()},
     "project": {"id": _Key()},
     "spark": {

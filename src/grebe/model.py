@@ -24,6 +24,15 @@ ACTION = made("action")
 """The column of rows to merge that says what to do with each: insert, update or delete."""
 
 
+class Check(StrEnum):
+    """Whether a first build is compared with the user's own text before it is shown."""
+
+    AUTO = "auto"
+    """In full up to a size, a sample of keys above it."""
+    ALWAYS = "always"
+    NEVER = "never"
+
+
 class Policy(StrEnum):
     """What the user allows a refresh to do."""
 

@@ -12,8 +12,6 @@ from grebe.config import Settings
 from grebe.errors import DefinitionError, GrebeError
 
 if TYPE_CHECKING:
-    from sqlglot import exp
-
     from grebe.compiler.declarative.declared import Declared
     from grebe.compiler.declarative.sql import Columns
     from grebe.compiler.statement import Statement
@@ -24,13 +22,11 @@ _FULL_NAME = 3
 
 def digest_of(statement: Statement, settings: Settings) -> str:
     """A digest of a statement's meaning for the rows of the view."""
-    from grebe.compiler.parse import normalised, parse
     from grebe.compiler.partitions import read_partitions
 
-    tree = parse(statement.query, "spark")
     divided = [f"by {part}" for part in read_partitions(statement.partitioned_by)]
-    near = [f"in {_defaults(settings)}"] if _uses_defaults(tree) else []
-    parts = "\x1f".join([normalised(tree, "spark"), *statement.columns, *divided, *near])
+    near = [f"in {_defaults(settings)}"] if _uses_defaults(statement.query) else []
+    parts = "\x1f".join([_normal(statement.query), *statement.columns, *divided, *near])
     return blake2b(parts.encode(), digest_size=16).hexdigest()
 
 
@@ -51,10 +47,20 @@ def _defaults(settings: Settings) -> str:
     return f"{settings.defaults.catalog}.{settings.defaults.schema}"
 
 
-def _uses_defaults(tree: exp.Expr) -> bool:
-    from grebe.compiler.text.references import base_tables
+def _normal(query: str) -> str:
+    """The query in one spelling; as it is, where the parser does not read it."""
+    from grebe.compiler.parse import normalised, parse
 
-    return any(len(table.parts) < _FULL_NAME for table in base_tables(tree))
+    try:
+        return normalised(parse(query, "spark"), "spark")
+    except DefinitionError:
+        return query
+
+
+def _uses_defaults(query: str) -> bool:
+    from grebe.compiler.verbatim import tables_in as named_in
+
+    return any(len(parts) < _FULL_NAME for parts in named_in(query, "spark"))
 
 
 def is_declarative(text: str) -> bool:

@@ -12,6 +12,8 @@ from typing import Final
 
 from sqlglot import ErrorLevel, exp
 
+from grebe.compiler.text.opaque import Opaque
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scalar:
@@ -171,8 +173,18 @@ def same(left: Scalar, right: Scalar) -> Scalar:
 
 def _operand(item: Scalar) -> exp.Expr:
     tree = item.copy()
-    simple = isinstance(tree, (exp.Column, exp.Literal, exp.Func, exp.Cast, exp.Paren, exp.Null))
-    return tree if simple else exp.paren(tree, copy=False)
+    return tree if is_closed(tree) else exp.paren(tree, copy=False)
+
+
+def is_closed(tree: exp.Expr) -> bool:
+    """True when the text of a tree can stand beside any operator as it is.
+
+    The parser's library counts AND, OR and some infix operators as functions too.
+    """
+    if isinstance(tree, (exp.Connector, exp.Binary)):
+        return isinstance(tree, exp.Dot)
+    closed = (exp.Column, exp.Literal, exp.Func, exp.Cast, exp.Paren, exp.Null, exp.Window, Opaque)
+    return isinstance(tree, closed)
 
 
 def substitute(scalar: Scalar, by: Mapping[str, Scalar]) -> Scalar:

@@ -17,11 +17,12 @@ from sqlglot.tokenizer_core import Token, TokenType
 from grebe.compiler.cost import SHARE, checked_share
 from grebe.compiler.schedule import checked_lag, schedule
 from grebe.errors import DefinitionError, GrebeError, SqlSyntaxError, Where, did_you_mean
-from grebe.model import Policy
+from grebe.model import Check, Policy
 
 T = TypeVar("T")
 
-PROPERTIES: Final = ("grebe.policy", "grebe.lag", "grebe.schedule", "grebe.tags", SHARE)
+CHECK: Final = "grebe.check"
+PROPERTIES: Final = ("grebe.policy", "grebe.lag", "grebe.schedule", "grebe.tags", SHARE, CHECK)
 """Properties that a person may set; all others that begin with grebe. are the engine's own."""
 
 FORMATS: Final = ("iceberg", "delta", "ducklake")
@@ -96,6 +97,22 @@ def policy_of(text: str) -> Policy:
             code="bad-policy",
         )
     return found
+
+
+def checked_check(text: str) -> str:
+    """When a first build is checked: auto, always or never.
+
+    Raises:
+        DefinitionError: it is anything else.
+    """
+    value = text.strip().lower()
+    if value in set(Check):
+        return value
+    raise DefinitionError(
+        f'"{text}" does not say when a first build is checked',
+        hint=f"write one of {', '.join(Check)}",
+        code="bad-check",
+    )
 
 
 def read_statement(text: str, file: str | None = None) -> Statement:
@@ -259,6 +276,8 @@ class _Reader:
                 self._set("tags", tags)
             case "grebe.threshold":
                 self.properties[key] = self._checked(checked_share, value)
+            case "grebe.check":
+                self.properties[key] = self._checked(checked_check, value)
             case _ if key.startswith("grebe."):
                 raise self._wrong(
                     f'property "{key}" is not one that can be set',

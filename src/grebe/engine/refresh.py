@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from grebe.compiler.clock import CLOCK, reads_clock
+from grebe.compiler.nodes import Verbatim
 from grebe.compiler.plan import LAYOUT, bind
 from grebe.engine.choice import Choice, Costs, Pinned, choose, replaced
 from grebe.engine.clustering import order_of
@@ -29,11 +30,13 @@ from grebe.engine.result import RefreshResult as RefreshResult
 from grebe.engine.shown import shown_storage
 from grebe.engine.tables import Tables
 from grebe.engine.tiny import repeated
-from grebe.engine.views import Used, View
+from grebe.engine.verify import check_first_build
+from grebe.engine.views import Used, View, check_of
 from grebe.errors import InternalError
 from grebe.formats.base import Committed, Overwrite, VersionStats, Write
 from grebe.formats.failpoints import reach
 from grebe.model import (
+    Check,
     Frontier,
     Outcome,
     Policy,
@@ -62,6 +65,10 @@ SMALL: Final = {
 """For small deltas planning and scheduling are all that counts."""
 LARGE: Final = {"spark.sql.adaptive.enabled": "true", _CONSTRAINTS: "false"}
 FULL: Final = {"spark.sql.adaptive.enabled": "true", _CONSTRAINTS: "true"}
+CHECKED_ROWS: Final = 20_000_000
+"""Source rows up to which a first build is compared with the user's text as a whole."""
+CHECKED_SHARE: Final = 0.01
+"""The part of the keys that is compared above that."""
 PLACES: Final = (
     "refresh.planned",
     "refresh.deltas",
@@ -113,7 +120,9 @@ class Refresh:
         )
         reach("refresh.planned")
         done = self._carry_out(choice, position)
+        checked = 0.0
         if storage != self.view.storage_name:
+            checked = self._check_first_build()
             publish(self.tables, self.session(), self.view)
             reach("refresh.shown")
         wrote = done.committed is not None and done.outcome is not Outcome.NO_OP
@@ -130,7 +139,23 @@ class Refresh:
             row_version=done.committed.version
             if wrote and done.committed
             else position.row_version,
+            check_seconds=checked,
         )
+
+    def _check_first_build(self) -> float:
+        """What it took to compare rows with the user's text before anybody sees them.
+
+        A text without algebra was run itself: there is nothing to compare.
+        """
+        wanted = check_of(self.view, self.tables.settings)
+        if wanted is Check.NEVER or isinstance(self.view.plan.definition, Verbatim):
+            return 0.0
+        started = time.monotonic()
+        rows = [self._source_stats(str(name)).rows for name, _ in self.view.sources]
+        small = all(count is not None for count in rows) and sum(filter(None, rows)) <= CHECKED_ROWS
+        sample = None if small or wanted is Check.ALWAYS else CHECKED_SHARE
+        check_first_build(self.view, self.tables, self.session(), sample)
+        return time.monotonic() - started
 
     def _carry_out(self, choice: Choice, position: Position) -> _Done:
         match choice.outcome:

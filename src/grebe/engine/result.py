@@ -22,4 +22,6 @@ class RefreshResult:
     version: Version | None = None
     row_version: Version | None = None
     """The last version that changed a row of the view."""
+    check_seconds: float = 0.0
+    """What it took to compare a first build with the user's own text."""
     error: Exception | None = field(default=None, compare=False)

@@ -81,6 +81,27 @@ def verify(view: View, tables: Tables, spark: SparkSession, sample: float | None
     return Report(view.name, rows, position.frontier.sources, sample)
 
 
+def check_first_build(
+    view: View, tables: Tables, spark: SparkSession, sample: float | None
+) -> None:
+    """Compare rows that nobody has seen yet with the user's own text; they go if they differ.
+
+    Raises:
+        CheckFailedError: they differ; the detail shows rows.
+    """
+    try:
+        verify(view, tables, spark, sample)
+    except CheckFailedError as error:
+        tables.remove(view.storage_name, lambda: spark)
+        raise CheckFailedError(
+            f'view "{view.name}" was not built as its query says',
+            detail=error.detail,
+            hint="this is a defect of grebe: please report the definition; the policy full runs"
+            " the text itself where no other rule is known",
+            code="first-build-differs",
+        ) from error
+
+
 def _compared(
     view: View, tables: Tables, spark: SparkSession, position: Position, sample: float | None
 ) -> int:

@@ -11,8 +11,10 @@ from grebe.compiler.expand import Parent
 from grebe.compiler.nodes import Scan, Verbatim, walk
 from grebe.compiler.parse import normalised, parse
 from grebe.compiler.plan import LAYOUT, RefreshPlan
+from grebe.compiler.statement import CHECK
+from grebe.config import Settings
 from grebe.errors import DefinitionError
-from grebe.model import Partition, Policy, Schema, TableName
+from grebe.model import Check, Partition, Policy, Schema, TableName
 from grebe.sql_text import PREFIX
 
 
@@ -111,6 +113,12 @@ class View:
             "grebe.frozen": json.dumps(self.definition.frozen),
             **dict(self.definition.properties),
         }
+
+
+def check_of(view: View, settings: Settings) -> Check:
+    """Whether the view's first build is checked: its own property, else the project's setting."""
+    own = dict(view.definition.properties).get(CHECK)
+    return Check(own) if own else settings.views.check
 
 
 def as_created(definition: Definition, properties: Mapping[str, str]) -> Definition:

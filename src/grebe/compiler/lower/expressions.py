@@ -15,7 +15,7 @@ from grebe.compiler.lower.spelling import respelled
 from grebe.compiler.lower.star_arguments import has_star, starred, with_columns
 from grebe.compiler.lower.trees import mapped
 from grebe.compiler.reasons import ReasonCode
-from grebe.compiler.scalar import Scalar
+from grebe.compiler.scalar import Scalar, is_closed
 from grebe.compiler.text.opaque import holes_of, opaque
 from grebe.compiler.text.spans import Span, span_of
 from grebe.compiler.text.tokens import Word, pieces_of, words_of
@@ -70,8 +70,11 @@ class Resolver:
         match tree:
             case exp.Column():
                 return self.column(tree)
+            case exp.EQ() | exp.NEQ() | exp.In() if self.is_test_of_truth(tree):
+                return self.truth(tree)
             case exp.Query() | exp.Exists() | exp.In() | exp.Binary():
                 return self.with_query(tree)
+
             case exp.Window():
                 return self.window(tree)
             case exp.Lambda():
@@ -101,6 +104,11 @@ class Resolver:
         return None
 
     def checked(self, tree: exp.Expr) -> exp.Expr:
+        spark = self.context.dialect == "spark"
+        if spark and isinstance(tree, (exp.Cast, exp.Nullif)) and _tests(tree):
+            message = "what Spark makes of an unknown IN depends on what it is cast to"
+            self.context.refuse(ReasonCode.TRANSLATION_DIFFERS, message, tree)
+            return exp.null()
         problems = tree.error_messages()
         if problems:
             name = function_name(tree)
@@ -138,12 +146,12 @@ class Resolver:
         """The struct with the user's names for its fields, whatever the columns are called here."""
         built = mapped(tree, self.child)
         fields = []
-        for item, made in zip(tree.expressions, list(built.expressions), strict=True):
-            named = isinstance(item, exp.Column) and isinstance(made, exp.Column)
-            if named and made.name != item.name:
+        for item, value in zip(tree.expressions, list(built.expressions), strict=True):
+            named = isinstance(item, exp.Column) and isinstance(value, exp.Column)
+            if named and value.name != item.name:
                 name = exp.to_identifier(item.name, quoted=True)
-                made = exp.PropertyEQ(this=name, expression=made.copy())
-            fields.append(made)
+                value = exp.PropertyEQ(this=name, expression=value.copy())
+            fields.append(value)
         built.set("expressions", fields)
         return built
 
@@ -252,6 +260,19 @@ class Resolver:
             turned = exp.Or if isinstance(inner, exp.And) else exp.And
             return exp.paren(self.tree(turned(this=sides[0], expression=sides[1])), copy=False)
         return None
+
+    def is_test_of_truth(self, tree: exp.Expr) -> bool:
+        """True for a test of a subquery that is compared with TRUE or FALSE."""
+        return self.context.dialect == "spark" and _truth(tree) is not None
+
+    def truth(self, tree: exp.Expr) -> exp.Expr:
+        """The test itself, or its negation: Spark makes that of a comparison with a constant.
+
+        So unknown is FALSE in `(x IN (…)) = FALSE`, and TRUE in `(x IN (…)) <=> FALSE`.
+        """
+        test, wanted = _truth(tree) or (tree, True)
+        plain = test.copy() if wanted else exp.Not(this=exp.paren(test.copy(), copy=False))
+        return self.tree(plain)
 
     def operands(self, tree: exp.Expr) -> tuple[Scalar, ...]:
         plain = tree.unnest()
@@ -381,6 +402,30 @@ def bare_mark(tree: exp.Expr, *, negated: bool) -> exp.Expr:
     return tree
 
 
+def _tests(tree: exp.Expr) -> bool:
+    """True when an IN over a subquery is somewhere in the expression, outside of other queries."""
+    if isinstance(tree, exp.In) and tree.args.get("query") is not None:
+        return True
+    return not isinstance(tree, exp.Query) and any(_tests(item) for item in tree.iter_expressions())
+
+
+def _truth(tree: exp.Expr) -> tuple[exp.Expr, bool] | None:
+    """The test of a comparison with a constant, and whether it has to be TRUE."""
+    if isinstance(tree, exp.In):
+        listed = tree.expressions
+        sides = [tree.this, *listed] if len(listed) == 1 else []
+    elif isinstance(tree, (exp.EQ, exp.NEQ)):
+        sides = [tree.this, tree.expression]
+    else:
+        return None
+    plain = [side.unnest() for side in sides]
+    values = [side for side in plain if isinstance(side, exp.Boolean)]
+    others = [side for side in plain if not isinstance(side, exp.Boolean)]
+    if len(values) != 1 or len(others) != 1 or not _tests(others[0]):
+        return None
+    return others[0], bool(values[0].this) is not isinstance(tree, exp.NEQ)
+
+
 def _quantifier(tree: exp.Expr) -> exp.Any | exp.All | None:
     """The ANY or ALL on the right of a comparison; the parser takes some for functions."""
     if isinstance(tree, (exp.Any, exp.All)):
@@ -410,8 +455,7 @@ def _cast(tree: exp.TryCast) -> exp.Cast:
 
 def _operand(tree: exp.Expr) -> exp.Expr:
     """A copy that can stand anywhere in a larger expression."""
-    simple = isinstance(tree, (exp.Column, exp.Literal, exp.Func, exp.Paren, exp.Window, exp.Null))
-    return tree.copy() if simple else exp.paren(tree.copy(), copy=False)
+    return tree.copy() if is_closed(tree) else exp.paren(tree.copy(), copy=False)
 
 
 def _query(tree: exp.Expr) -> exp.Query:

@@ -11,7 +11,7 @@ from grebe.compiler.lower.scope import Columns, Scope
 
 def has_star(tree: exp.Expr) -> bool:
     """True when an argument of the call is a star; COUNT(*) counts rows and has none."""
-    if isinstance(tree, exp.Count) and isinstance(tree.this, exp.Star) and not tree.this.args:
+    if isinstance(tree, exp.Count) and isinstance(tree.this, exp.Star):
         return False
     return any(_is_star(child) for child in tree.iter_expressions())
 
@@ -25,7 +25,7 @@ def _is_star(tree: exp.Expr) -> bool:
 def starred(scope: Scope, star: exp.Expr) -> list[exp.Column] | None:
     """The columns that a star means, as a user would write them; None when that is not known."""
     bare = star.this if isinstance(star, exp.Column) else star
-    if bare.args or scope.is_open:
+    if any(bare.args.values()) or scope.is_open:
         return None
     if isinstance(star, exp.Star):
         return _columns(scope.star, ())

@@ -22,7 +22,12 @@ class Word(NamedTuple):
 
 def tokens_of(text: str, dialect: str) -> list[Token]:
     """The tokens of a text, without comments."""
-    return list(READ[dialect].get_or_raise(READ[dialect]).tokenize(text))
+    found: list[Token] = []
+    for token in READ[dialect].get_or_raise(READ[dialect]).tokenize(text):
+        # A number with a suffix becomes a number and a cast that stand at the same place.
+        if not found or token.start > found[-1].end:
+            found.append(token)
+    return found
 
 
 def words_of(text: str, whole: Span, dialect: str) -> Iterator[Word]:
