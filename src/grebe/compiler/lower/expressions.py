@@ -70,8 +70,6 @@ class Resolver:
         match tree:
             case exp.Column():
                 return self.column(tree)
-            case exp.EQ() | exp.NEQ() | exp.In() if self.is_test_of_truth(tree):
-                return self.truth(tree)
             case exp.Query() | exp.Exists() | exp.In() | exp.Binary():
                 return self.with_query(tree)
 
@@ -92,6 +90,8 @@ class Resolver:
 
     def with_query(self, tree: exp.Expr) -> exp.Expr | None:
         """The column that stands for a test of a subquery, or for its value."""
+        if self.is_test_of_truth(tree):
+            return self.truth(tree)
         if isinstance(tree, exp.Query):
             return self.placeholder(Kind.SCALAR, _query(tree))
         if isinstance(tree, exp.Exists) and isinstance(tree.this, exp.Query):
