@@ -82,7 +82,8 @@ def test_rows_that_no_reader_could_read_are_not_stored(shop: Shop, policy: Polic
     shop.refreshed()
     before = {name: rows(shop, f"SELECT * FROM {{s}}.{name} ORDER BY k") for name in BAD_ROWS}
     shop.sql("INSERT INTO {s}.pairs VALUES (1, 0, -2, 9223372036854775807), (4, 0, NULL, NULL)")
-    done = shop.refreshed(failing={"share", "total", "lists"})
+    # Spark itself divides before it asks HAVING, so plain Spark cannot answer the last text.
+    done = shop.refreshed(failing={"share", "total", "lists"}, raising={"guarded"})
     kept = Outcome.FULL if policy is Policy.FULL else Outcome.INCREMENTAL
     assert {name: result.outcome for name, result in done.items()} == {
         **dict.fromkeys(BAD_ROWS, Outcome.FAILED), "guarded": kept,

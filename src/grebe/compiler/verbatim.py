@@ -23,7 +23,7 @@ from grebe.compiler.text.references import (
 )
 from grebe.compiler.text.spans import Span, spliced
 from grebe.compiler.text.tokens import tokens_of
-from grebe.errors import SqlSyntaxError, UnsupportedSQLError
+from grebe.errors import DefinitionError, SqlSyntaxError, UnsupportedSQLError
 
 MARK: Final = "\x00"
 """Stands before and behind the full name of a table."""
@@ -32,6 +32,19 @@ MARK: Final = "\x00"
 def tables_in(sql: str, dialect: str) -> list[Parts]:
     """The names of base tables as they are written, each once."""
     return list(dict.fromkeys(item.parts for item in references_in(sql, dialect).tables))
+
+
+def spoken(sql: str) -> str:
+    """The text as Spark can run it: QUALIFY is ours, and becomes a WHERE around its query."""
+    if "QUALIFY" not in sql.upper():
+        return sql
+    try:
+        tree = parse(sql, "spark")
+    except DefinitionError:
+        return sql
+    if not any(select.args.get("qualify") for select in tree.find_all(exp.Select)):
+        return sql
+    return tree.sql("spark", comments=False)
 
 
 def references_in(sql: str, dialect: str) -> References:

@@ -17,7 +17,15 @@ from grebe.compiler.reasons import ReasonCode
 from grebe.compiler.strategy import make_plan
 from grebe.compiler.text.references import Parts
 from grebe.compiler.types import Types, scan_types, wanted
-from grebe.compiler.verbatim import MARK, anchored, filled, named_in, relation_of, tables_in
+from grebe.compiler.verbatim import (
+    MARK,
+    anchored,
+    filled,
+    named_in,
+    relation_of,
+    spoken,
+    tables_in,
+)
 from grebe.engine.choice import Pinned
 from grebe.engine.judge import REFUSED, Judge, Meaning
 from grebe.engine.public import public_sql
@@ -149,7 +157,7 @@ def _meaning(definition: Definition, spark: SparkSession, tables: _Tables) -> Me
         for parts, relation in tables.relations.items()
     }
     try:
-        return Judge(definition.sql, spark, columns).meaning()
+        return Judge(spoken(definition.sql), spark, columns).meaning()
     except DefinitionError as refused:
         if refused.code == REFUSED:
             # Our own words for what is wrong point at its place.
@@ -185,7 +193,8 @@ def _lowered(definition: Definition, tables: _Tables, meaning: Meaning) -> Lower
             ReasonCode.TRANSLATION_DIFFERS.value, message, place_of(None, definition.sql)
         )
         return _without_algebra(found, meaning, reason)
-    if any(reason.code == ReasonCode.TRANSLATION_DIFFERS for reason in meaning.reasons):
+    differs = any(reason.code == ReasonCode.TRANSLATION_DIFFERS for reason in meaning.reasons)
+    if differs or (meaning.kept and spoken(definition.sql) != definition.sql):
         return _without_algebra(found, meaning)
     return replace(found, reasons=_merged(found.reasons, meaning.reasons))
 
@@ -228,7 +237,7 @@ def _text(definition: Definition, tables: _Tables, views: Mapping[str, View]) ->
             return f"{MARK}{name}{MARK}"
         return f"({public_sql(parent, f'{MARK}{parent.storage_name}{MARK}')})"
 
-    return filled(anchored(definition.sql, DIALECT, tables.written), relation)
+    return filled(anchored(spoken(definition.sql), DIALECT, tables.written), relation)
 
 
 def _stored(view: View, open_source: Open) -> list[Used]:

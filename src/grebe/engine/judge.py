@@ -6,8 +6,8 @@ Texts are analysed over empty relations that have the sources' columns; nothing 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
@@ -23,6 +23,7 @@ from grebe.compiler.text.spans import Span, before_splice, spliced
 from grebe.compiler.text.tokens import tokens_of
 from grebe.compiler.verbatim import as_expression, placed, references_in, without_end
 from grebe.engine.spark_types import type_text
+from grebe.engine.tuning import tuned
 from grebe.errors import DefinitionError, SqlSyntaxError, UnsupportedSQLError, Where
 from grebe.formats.identity import quoted
 from grebe.model import Reason
@@ -34,8 +35,8 @@ DIALECT: Final = "spark"
 Columns = tuple[tuple[str, str], ...]
 REFUSED: Final = "refused-by-spark"
 """The code of texts that Spark finds no meaning in."""
-_CTES: Final = "spark.sql.legacy.ctePrecedencePolicy"
-"""Under the value LEGACY Spark puts common table expressions where they are read. They have
+_COMPARABLE: Final = {"spark.sql.legacy.ctePrecedencePolicy": "LEGACY"}
+"""With this Spark puts common table expressions where they are read. They have
 numbers of their own otherwise, which no two readings of a text share."""
 _TYPED: Final = re.compile(r"\b(DATE|TIMESTAMP(_NTZ|_LTZ)?)\s*$", re.IGNORECASE)
 _MOST_QUESTIONS: Final = 400
@@ -83,7 +84,7 @@ class Judge:
             text = without_end(spliced(self.sql, placed_names), DIALECT)
             fields = self._analysed(text).schema.fields
             columns = tuple((item.name, type_text(item.dataType)) for item in fields)
-            with self._comparable():
+            with tuned(self.spark, _COMPARABLE):
                 self._settle_names(found, placed_names)
                 said = self._compared(text, columns)
         finally:
@@ -199,15 +200,6 @@ class Judge:
             items = (f"CAST(NULL AS {kind}) AS {quoted(column)}" for column, kind in columns)
             self.spark.sql(f"SELECT {', '.join(items)} WHERE FALSE").createOrReplaceTempView(name)
             self.names[parts] = name
-
-    @contextmanager
-    def _comparable(self) -> Iterator[None]:
-        before = self.spark.conf.get(_CTES, "CORRECTED")
-        self.spark.conf.set(_CTES, "LEGACY")
-        try:
-            yield
-        finally:
-            self.spark.conf.set(_CTES, str(before))
 
 
 def _may_be_clock(token: Token) -> bool:

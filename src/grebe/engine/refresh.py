@@ -8,8 +8,8 @@ at its own beginning.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
@@ -30,6 +30,7 @@ from grebe.engine.result import RefreshResult as RefreshResult
 from grebe.engine.shown import shown_storage
 from grebe.engine.tables import Tables
 from grebe.engine.tiny import repeated
+from grebe.engine.tuning import tuned
 from grebe.engine.verify import check_first_build
 from grebe.engine.views import Used, View, check_of
 from grebe.errors import InternalError
@@ -180,7 +181,7 @@ class Refresh:
         bound = bind(self.view.plan, delta_facts(self.view.plan, sides, stored))
         execution = self._execution(sides, position)
         execution.on_driver = rows_in <= DRIVER_ROWS
-        with _tuned(execution.spark, SMALL if execution.on_driver else LARGE), closing(execution):
+        with tuned(execution.spark, SMALL if execution.on_driver else LARGE), closing(execution):
             writes = [write for write in execution.run(bound) if not _is_nothing(write)]
             reach("refresh.computed")
             outcome = Outcome.INCREMENTAL if writes else Outcome.NO_OP
@@ -202,7 +203,7 @@ class Refresh:
         execution.order = order_of(self.view, self._target(position).rows, self._source_stats)
         spark = self.session()
         storage = self.tables.storage(self.view.storage_name, spark)
-        with _tuned(spark, FULL), closing(execution):
+        with tuned(spark, FULL), closing(execution):
             writes = execution.run(self.view.plan.full)
             if position.version is None:
                 make_storage(self.view, storage)
@@ -322,19 +323,6 @@ class _Done:
     committed: Committed | None = None
     frontier: Frontier | None = None
     changed: int | None = None
-
-
-@contextmanager
-def _tuned(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """A block with the settings; the session is used again for other work."""
-    before = {key: spark.conf.get(key) for key in settings}
-    try:
-        for key, value in settings.items():
-            spark.conf.set(key, value)
-        yield
-    finally:
-        for key, former in before.items():
-            spark.conf.set(key, former or "")
 
 
 def _is_nothing(write: Write) -> bool:

@@ -16,6 +16,7 @@ from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.dialects.spark import Spark
 from sqlglot.parsers.duckdb import DuckDBParser
 from sqlglot.parsers.spark import SparkParser
+from sqlglot.tokenizer_core import TokenType
 
 from grebe.compiler.text.opaque import literal
 from grebe.compiler.text.spans import KEY
@@ -94,14 +95,26 @@ _TYPED: Final = (
 )
 
 
-def _percentile(given: list[exp.Expr]) -> exp.Expr:
+def _percentile(self: Any) -> exp.Expr:  # noqa: ANN401
     """PERCENTILE with all of its arguments; the parser knows two."""
+    if self._curr.token_type is TokenType.DISTINCT:
+        built: exp.Expr = self._parse_distinct_arg_function(exp.Quantile)
+        return built
+    given = self._parse_function_args()
     if len(given) > _PERCENTILE_ARGUMENTS:
         return exp.Anonymous(this="percentile", expressions=given)
     return exp.Quantile.from_arg_list(given)
 
 
 _PERCENTILE_ARGUMENTS: Final = 2
+
+
+def _date_trunc(given: list[exp.Expr]) -> exp.Expr:
+    """DATE_TRUNC by a unit that is written, or by one that a column holds."""
+    if given and isinstance(given[0], exp.Literal):
+        built: exp.Expr = SparkParser.FUNCTIONS["DATE_TRUNC"](given)
+        return built
+    return exp.Anonymous(this="date_trunc", expressions=given)
 
 
 class GrebeSpark(Spark):
@@ -124,9 +137,13 @@ class GrebeSpark(Spark):
             **SparkParser.TYPE_LITERAL_PARSERS,
             **dict.fromkeys(_TYPED, _typed_literal),
         }
+        FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
+            **SparkParser.FUNCTION_PARSERS,
+            "PERCENTILE": _percentile,
+        }
         FUNCTIONS: ClassVar[dict[str, Any]] = {
             **SparkParser.FUNCTIONS,
-            "PERCENTILE": _percentile,
+            "DATE_TRUNC": _date_trunc,
         }
 
 
