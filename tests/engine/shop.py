@@ -6,10 +6,12 @@ from collections.abc import Callable, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import pytest
+
 from grebe.config import Settings
 from grebe.engine.engine import Engine
 from grebe.engine.refresh import RefreshResult
-from grebe.errors import GrebeError
+from grebe.errors import GrebeError, StepFailedError
 from grebe.model import Outcome, Policy, TableName
 
 if TYPE_CHECKING:
