@@ -2,7 +2,8 @@
 
 COUNT needs no type. SUM needs an exact one: a float sum depends on the order of the rows and
 never recovers from an infinity. AVG needs one for which sum / count is bit by bit what the
-engine's own AVG gives: small integers, and on Spark decimals of precision up to 24 and scale from 2.
+engine's own AVG gives: small integers, decimals of up to 9 digits on DuckDB, and on Spark those of
+precision up to 24 and scale from 2.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from grebe.sql_text import PREFIX, plain
 
 _AVG_DECIMAL: Final = 24
 _AVG_SCALE: Final = 2
+_AVG_DIGITS: Final = 9
+"""Digits of a DECIMAL on DuckDB: the same is true of the sum of its digits."""
 _AVG_INTEGER: Final = 10
 """Digits of INT: the sum of fewer than 2^22 such values is exact in the engine's double, too."""
 
@@ -35,6 +38,7 @@ class Linear:
     """The type of the visible value where the engine's own arithmetic would give another."""
     dividend: str = ":s"
     """How the sum enters a division, so that the quotient is rounded once, as AVG rounds it."""
+    divisor: str = ":n"
 
     @property
     def needs_sum(self) -> bool:
@@ -49,7 +53,7 @@ class Linear:
             shown = f"CAST(:s AS {self.result})" if self.result else ":s"
             return build(f"CASE WHEN :n > 0 THEN {shown} END", n=n, s=s)
         if self.result:
-            quotient = f"CAST({self.dividend} / :n AS {self.result})"
+            quotient = f"CAST({self.dividend} / {self.divisor} AS {self.result})"
             return build(f"CASE WHEN :n > 0 THEN {quotient} END", n=n, s=s)
         return build("CASE WHEN :n > 0 THEN CAST(:s AS DOUBLE) / :n END", n=n, s=s)
 
@@ -76,11 +80,19 @@ def linear_call(call: Scalar, types: Types) -> Linear | None:
         return Linear("sum", argument, state, _sum_type(number_type, types))
     if number_type.integer and number_type.precision <= _AVG_INTEGER:
         return Linear("avg", argument, state)
+    if types.dialect == "duckdb" and number_type.precision <= _AVG_DIGITS:
+        return Linear("avg", argument, state, "DOUBLE", *_digits(number_type))
     if types.dialect == "spark" and _divides_like_avg(number_type):
         result = f"DECIMAL({number_type.precision + 4}, {number_type.scale + 4})"
         dividend = f"CAST(:s AS DECIMAL({_AVG_DECIMAL + 10}, {number_type.scale}))"
         return Linear("avg", argument, state, result, dividend)
     return None
+
+
+def _digits(exact: Decimal) -> tuple[str, str]:
+    """What DuckDB divides, as doubles: the sum without its point, and the count with as many zeros."""
+    power = 10**exact.scale
+    return f"CAST(CAST(:s * {power} AS HUGEINT) AS DOUBLE)", f"(:n * {power})"
 
 
 def _divides_like_avg(exact: Decimal) -> bool:

@@ -13,6 +13,7 @@ from grebe.compiler.plan import RefreshPlan
 from grebe.compiler.program.apply import Writer, kept_relations
 from grebe.compiler.program.cursors import Cursors, check_types, described, tables
 from grebe.compiler.program.deltas import deltas
+from grebe.compiler.program.exactly import created_exactly, kept_exactly
 from grebe.compiler.program.naming import Naming
 from grebe.compiler.program.sources import Place, Source, struct, struct_of
 from grebe.compiler.program.storage import storage_of
@@ -115,14 +116,21 @@ class Program:
                 cursors.check_settings(),
                 *check_types(self.sources),
                 assign("__grebe_pins", pins),
-                writer.create("__grebe_pins"),
+                *self._created(writer),
                 cursors.remember("__grebe_read", "__grebe_pins"),
             ]
         )
 
+    def _created(self, writer: Writer) -> list[str]:
+        create = writer.create("__grebe_pins")
+        return created_exactly(create) if writer.storage.floats else [create]
+
     def _maintain(self, cursors: Cursors, writer: Writer) -> list[str]:
         window = self._window(cursors, writer)
         body = window.statements()
+        if writer.storage.floats:
+            name = self.naming.mv_table()
+            body += kept_exactly(writer.storage.table, self.place, name)
         body += deltas(self.sources, read=bool(self.plan.steps))
         body += writer.statements()
         body.append(cursors.move(redefines=self.falls_back))

@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from grebe.compiler.bounds import origin
 from grebe.compiler.nodes import Aggregate, Filter, Node, OuterJoin, Project, Stored, TopK
+from grebe.compiler.origins import origin as type_origin
 from grebe.compiler.plan import RefreshPlan
 from grebe.compiler.program.naming import Naming
 from grebe.compiler.program.text import ident, literal
@@ -22,6 +23,7 @@ from grebe.compiler.types import Types
 from grebe.compiler.write.groups import COUNT
 from grebe.compiler.write.rows import CHECKSUM
 from grebe.errors import UnsupportedSQLError
+from grebe.sql_text import is_made, plain
 
 _PURPOSES = {COUNT: "count", CHECKSUM: "check"}
 _EXACT = 9007199254740992
@@ -41,6 +43,8 @@ class Storage:
     """Internal columns that are stored as DECIMAL(38,0) in the place of HUGEINT."""
     shown: frozenset[str]
     """Running sums that are stored as readers see them: NULL where nothing was added up."""
+    floats: bool = False
+    """True unless no column can hold a floating point value."""
 
     def select(self) -> str:
         """The stored rows under their internal names."""
@@ -109,7 +113,11 @@ def storage_of(plan: RefreshPlan, types: Types, naming: Naming, table: str) -> S
         elif value is not None:
             written.append((public, _computed(value, wide, seen, types)))
     written += [(name, _stored(plan, internal, wide, types)) for name, internal in taken.items()]
-    return Storage(table, kept, tuple(written), wide, seen)
+    floats = is_duckdb and (
+        any(_may_float(plan, name, types) for name in plan.shape.columns)
+        or not all(value is None or value.column or sums[name] for name, value in shown.items())
+    )
+    return Storage(table, kept, tuple(written), wide, seen, floats)
 
 
 def _per_row(node: Node, name: str) -> Scalar | None:
@@ -190,9 +198,14 @@ def _hidden_name(internal: str, naming: Naming, publics: set[str], used: set[str
 def _purpose(internal: str) -> str:
     if internal in _PURPOSES:
         return _PURPOSES[internal]
-    if internal.startswith("__grebe_"):
+    if _is_state(internal):
         return {"n": "count", "s": "sum"}.get(internal.rpartition("_")[2], "state")
-    return f"key_{internal}"
+    return f"key_{plain(internal)}"
+
+
+def _is_state(internal: str) -> bool:
+    """True for a count, a sum or a checksum that a strategy keeps for itself."""
+    return is_made(internal) and plain(internal) == internal
 
 
 def _call(plan: RefreshPlan, name: str) -> Scalar | None:
@@ -230,7 +243,7 @@ def _stored(plan: RefreshPlan, name: str, wide: frozenset[str], types: Types) ->
 
 def _is_faithful(plan: RefreshPlan, name: str) -> bool:
     """True when the value is a count, a hash, or a copy of a column of a source."""
-    if name.startswith("__grebe_"):
+    if _is_state(name):
         return True
     call = _call(plan, name)
     if call is not None:
@@ -245,6 +258,25 @@ def _is_faithful(plan: RefreshPlan, name: str) -> bool:
         node = node.input
     below = node.input if isinstance(node, Aggregate) else node
     return origin(below, name) is not None
+
+
+def _may_float(plan: RefreshPlan, name: str, types: Types) -> bool:
+    """True unless a stored column is known to hold no floating point values."""
+    if _is_state(name):
+        return False
+    call = _call(plan, name)
+    tree = call.ast if call is not None else None
+    if isinstance(tree, exp.Count):
+        return False
+    if isinstance(tree, (exp.Sum, exp.Min, exp.Max)):
+        value: Scalar | None = Scalar.of(tree.this.copy())
+    elif tree is not None:
+        return True
+    else:
+        made = type_origin(plan.shape.node, name)
+        value = made.value if made.is_scan else None
+    kind = types.of(value) if value is not None else None
+    return kind is None or any(word in kind for word in ("FLOAT", "DOUBLE", "REAL"))
 
 
 def _computed(value: Scalar, wide: frozenset[str], sums: frozenset[str], types: Types) -> str:
