@@ -36,6 +36,11 @@ ODD: Final = (
 POOL: Final = (*WORDS, *RESERVED, *ODD)
 
 
+def without_mapping(names: Iterable[str]) -> list[str]:
+    """The names that a Delta table cannot have unless its columns are mapped."""
+    return [name for name in names if set(name) & set(" ,;{}()\n\t=")]
+
+
 def drawn(
     names: Iterable[str], rng: Random, pool: Collection[str] = POOL, without: Collection[str] = ()
 ) -> dict[str, str]:

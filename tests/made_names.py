@@ -22,10 +22,12 @@ def strangers(text: str, dialect: str, known: Collection[str]) -> set[str]:
 
 
 def _is_field(item: exp.Identifier) -> bool:
-    """True for the part of a struct, which is the user's or the engine's, and for a part of a type."""
+    """True for a part of a struct or of a type, and for a table's full name."""
     match item.parent:
+        case exp.Table() if len(item.parent.parts) > 1:
+            return True  # a table of a catalog, whose last part is an alias at most
         case exp.Dot():
-            return item.arg_key == "expression" and not isinstance(item.parent.parent, exp.Table)
+            return item.arg_key == "expression" or item.find_ancestor(exp.Table) is not None
         case exp.PropertyEQ() | exp.Kwarg():
             return item.arg_key == "this"
         case exp.ColumnDef() | exp.DataType():

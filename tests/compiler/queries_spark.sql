@@ -46,4 +46,10 @@ select k, percentile(x, 0.5) as p, median(x) as m, stddev(x) as s, var_pop(x) as
 select * except (s) from r;
 select sum(x) over (partition by k order by d range between interval 31 days preceding and current row) as a from r;
 select k, ntile(2) over w as n, lag(x) over w as l from r window w as (partition by k order by x, s, d);
-select case x when 1 then 'a' else 'b' end as c, if(x > 1, 'a', 'b') as i, nvl(x, 0) as n, nullif(x, 1) as u, s rlike 'a.*' as rl, s like any ('a%', 'b%') as la, x between 1 and 2 as bt, x in (1, 2) as inn, x <=> k as ns from r
+select case x when 1 then 'a' else 'b' end as c, if(x > 1, 'a', 'b') as i, nvl(x, 0) as n, nullif(x, 1) as u, s rlike 'a.*' as rl, s like any ('a%', 'b%') as la, x between 1 and 2 as bt, x in (1, 2) as inn, x <=> k as ns from r;
+select transform(arr, k -> k + n.k) as t, transform(arr, K -> k + N.k) as u from n;
+select aggregate(arr, 0, (k, v) -> k + v, k -> k + n.k) as t, transform(arr, k -> named_struct('k', k, 'n', n.k).k) as u from n;
+select transform(arr, x -> aggregate(arr, 0, (k, x) -> k + x) + x + k) as t from n;
+select q.k, `all` from (select x as `all`, k, s, d from r) q order by `all` desc, k, s, d limit 3;
+select k, rank() over (partition by k order by q.`all`) as n from (select x as `all`, k from r) q;
+select k, (select count(*) from t a where a.k = y.k) as c from r y;

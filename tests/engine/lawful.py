@@ -11,7 +11,7 @@ import json
 import random
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,8 @@ from grebe.engine.engine import Engine
 from grebe.engine.refresh import RefreshResult
 from grebe.errors import DefinitionError, NotIncrementalError
 from grebe.model import Outcome, Policy
+from grebe.sql_text import literal, quote
+from hostile import RESERVED, WORDS, disguised, drawn, words_in
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,6 +53,9 @@ class Text:
 
     sql: str
     composed: str
+    """For DuckDB."""
+    native: str
+    """The same for Spark."""
     width: int
 
 
@@ -63,13 +68,15 @@ class Lake:
     schema: str
     rng: random.Random
     views: dict[str, Text] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Hostile names of tables, columns, outputs and views."""
     spare: dict[str, str] = field(default_factory=dict)
     log: list[str] = field(default_factory=list)
 
     @staticmethod
     def opened(spark: SparkSession, engine: Engine, schema: str, seed: int) -> Lake:
         """Three tables with a few rows each."""
-        lake = Lake(spark, engine, schema, random.Random(seed))
+        lake = Lake(spark, engine, schema, random.Random(seed), names=hostile_names(seed))
         spark.sql(f"CREATE NAMESPACE lake.{schema}")
         for table in COLUMNS:
             lake.create(table)
@@ -77,12 +84,24 @@ class Lake:
                 lake.insert(table, lake.rng.randint(1, 8))
         return lake
 
+    def own(self, word: str) -> str:
+        """What a table, a column, an output or a view is called."""
+        return self.names.get(word, word)
+
+    def quoted(self, word: str, dialect: str = "spark") -> str:
+        return quote(self.own(word), dialect)
+
+    def columns(self, table: str) -> tuple[str, str]:
+        """The columns of a table, quoted for those who write it."""
+        first, second = COLUMNS[table]
+        return self.quoted(first), self.quoted(second)
+
     def name(self, table: str) -> str:
-        return f"lake.{self.schema}.{table}"
+        return f"lake.{self.schema}.{self.quoted(table)}"
 
     def read_as(self, table: str) -> str:
         """The name by which a view reads a table."""
-        return f"{self.schema}.{table}"
+        return f"{self.schema}.{self.quoted(table)}"
 
     def sql(self, text: str) -> None:
         self.log.append(text)
@@ -109,7 +128,7 @@ class Lake:
                 continue
             # Some views may be recomputed; most must be maintained.
             policy = self.rng.choice((Policy.AUTO, *[Policy.INCREMENTAL] * 4))
-            name = f"v{number}"
+            name = self.own(f"v{number}")
             try:
                 self.engine.define(f"{self.schema}.{name}", text.sql, policy)
             except (DefinitionError, NotIncrementalError):
@@ -121,55 +140,73 @@ class Lake:
         if not SPARKS_OWN.search(text.composed):
             return True
         try:
-            return bool(self.spark.sql(self.over_lake(text.composed)).columns)
+            return bool(self.spark.sql(self.over_lake(text.native)).columns)
         except PySparkException:
             return False
 
-    def over_lake(self, composed: str) -> str:
+    def over_lake(self, native: str) -> str:
         """The text for Spark."""
-        return LEAF.sub(lambda found: f"{self.name(found[1])} AS", composed)
+        return LEAF.sub(lambda found: f"{self.name(found[1])} AS", native)
 
     def _text(self, body: str, width: int) -> Text:
         """The query over tables of this schema; one of them may be a view with two columns."""
         parents = [name for name, text in self.views.items() if text.width == 2]
-        standing = {table: (self.read_as(table), table) for table in COLUMNS}
+        spark, duck = (self.disguised(body, dialect) for dialect in ("spark", "duckdb"))
+        standing = {table: (self.read_as(table), table, table) for table in COLUMNS}
         if parents and self.rng.random() < 0.35:
             table = self.rng.choice(list(COLUMNS))
             parent = self.rng.choice(parents)
             first, second = COLUMNS[table]
-            names = f"c1 AS {first}, c2 AS {second}"
+            names, other = (
+                self.disguised(f"c1 AS {first}, c2 AS {second}", dialect)
+                for dialect in ("spark", "duckdb")
+            )
+            above = self.views[parent]
             standing[table] = (
-                f"(SELECT {names} FROM {self.schema}.{parent})",
-                f"(SELECT {names} FROM ({self.views[parent].composed}) AS inlined)",
+                f"(SELECT {names} FROM {self.schema}.{quote(parent)})",
+                f"(SELECT {other} FROM ({above.composed}) AS inlined)",
+                f"(SELECT {names} FROM ({above.native}) AS inlined)",
             )
 
-        def put(column: int) -> str:
-            return LEAF.sub(lambda found: f"{standing[found[1]][column]} AS", body)
+        def put(text: str, column: int) -> str:
+            return LEAF.sub(lambda found: f"{standing[found[1]][column]} AS", text)
 
-        return Text(put(0), put(1), width)
+        return Text(put(spark, 0), put(duck, 1), put(spark, 2), width)
+
+    def disguised(self, body: str, dialect: str) -> str:
+        """The text with hostile names of everything but tables."""
+        if not self.names:
+            return body
+        mark = "`" if dialect == "spark" else '"'
+        rest = {word: name for word, name in self.names.items() if word not in COLUMNS}
+        aliases = drawn(words_in(body, r"a\d+"), random.Random(len(body)), without=rest.values())
+        return disguised(body, {**rest, **aliases}, mark)
 
     # --- changes --------------------------------------------------------------------------------
 
     def create(self, table: str) -> None:
-        first, second = COLUMNS[table]
+        first, second = self.columns(table)
         mode = self.rng.choice(WAYS)
         self.sql(
-            f"CREATE TABLE {self.name(table)} ({first} INT, {second} INT, unused STRING)"
+            f"CREATE TABLE {self.name(table)} ({first} INT, {second} INT,"
+            f" {self.quoted('unused')} STRING)"
             f" USING iceberg TBLPROPERTIES ('format-version'='{self.rng.choice('23')}',"
             f" 'write.delete.mode'='{mode}', 'write.update.mode'='{mode}',"
             f" 'write.merge.mode'='{mode}')"
         )
-        self.spare[table] = "unused"
+        self.spare[table] = self.quoted("unused")
 
     def value(self) -> str:
         return "NULL" if self.rng.random() < 0.2 else str(self.rng.randint(0, 3))
 
     def insert(self, table: str, rows: int, key: str | None = None) -> None:
         values = ", ".join(f"({key or self.value()}, {self.value()})" for _ in range(rows))
-        self.sql(f"INSERT INTO {self.name(table)} ({', '.join(COLUMNS[table])}) VALUES {values}")
+        self.sql(
+            f"INSERT INTO {self.name(table)} ({', '.join(self.columns(table))}) VALUES {values}"
+        )
 
     def condition(self, table: str) -> str:
-        column = self.rng.choice(COLUMNS[table])
+        column = self.rng.choice(self.columns(table))
         return self.rng.choice(
             (f"{column} = {self.rng.randint(0, 3)}", f"{column} IS NULL", f"{column} > 1")
         )
@@ -193,13 +230,13 @@ class Lake:
         self.sql(f"DELETE FROM {self.name(table)} WHERE {self.condition(table)}")
 
     def _update(self, table: str) -> None:
-        column = self.rng.choice(COLUMNS[table])
+        column = self.rng.choice(self.columns(table))
         self.sql(
             f"UPDATE {self.name(table)} SET {column} = {self.value()} WHERE {self.condition(table)}"
         )
 
     def _merge(self, table: str) -> None:
-        first, second = COLUMNS[table]
+        first, second = self.columns(table)
         self.sql(
             f"MERGE INTO {self.name(table)} AS old USING (SELECT {self.rng.randint(0, 3)} AS a,"
             f" {self.rng.randint(0, 3)} AS b) AS new ON old.{first} = new.a"
@@ -210,7 +247,7 @@ class Lake:
 
     def _transient(self, table: str) -> None:
         """A row that comes and goes, and one that is moved twice."""
-        first, _ = COLUMNS[table]
+        first, _ = self.columns(table)
         self.insert(table, 2, key="77")
         self.sql(f"UPDATE {self.name(table)} SET {first} = 78 WHERE {first} = 77")
         self.sql(f"DELETE FROM {self.name(table)} WHERE {first} = 78")
@@ -220,7 +257,7 @@ class Lake:
         self.sql(f"UPDATE {self.name(table)} SET {self.spare[table]} = 'x'")
 
     def _overwrite(self, table: str) -> None:
-        columns = ", ".join(COLUMNS[table])
+        columns = ", ".join(self.columns(table))
         self.sql(
             f"INSERT OVERWRITE {self.name(table)} ({columns}) SELECT {self.value()}, {self.value()}"
         )
@@ -234,7 +271,7 @@ class Lake:
         ).collect()
         if len(rows) > 1:
             chosen = self.rng.choice([row[0] for row in rows][:-1])
-            self.sql(f"CALL lake.system.rollback_to_snapshot('{self.schema}.{table}', {chosen})")
+            self.sql(f"CALL lake.system.rollback_to_snapshot({self.argument(table)}, {chosen})")
 
     def _recreate(self, table: str) -> None:
         self.sql(f"DROP TABLE {self.name(table)}")
@@ -243,28 +280,32 @@ class Lake:
 
     def _replace(self, table: str) -> None:
         """CREATE OR REPLACE keeps the table's identity."""
-        first, second = COLUMNS[table]
+        first, second = self.columns(table)
         self.sql(
             f"CREATE OR REPLACE TABLE {self.name(table)} USING iceberg AS SELECT {first}, {second},"
-            f" CAST(NULL AS STRING) AS unused FROM {self.name(table)} WHERE {self.condition(table)}"
+            f" CAST(NULL AS STRING) AS {self.quoted('unused')} FROM {self.name(table)} WHERE {self.condition(table)}"
         )
-        self.spare[table] = "unused"
+        self.spare[table] = self.quoted("unused")
+
+    def argument(self, table: str) -> str:
+        """The table as an argument of a procedure."""
+        return literal(f"{self.schema}.{self.quoted(table)}")
 
     def _expire(self, table: str) -> None:
         self._insert(table)
         self.sql(
-            f"CALL lake.system.expire_snapshots(table => '{self.schema}.{table}',"
+            f"CALL lake.system.expire_snapshots(table => {self.argument(table)},"
             " older_than => TIMESTAMP '2100-01-01 00:00:00', retain_last => 1)"
         )
 
     def _compact(self, table: str) -> None:
         self.sql(
-            f"CALL lake.system.rewrite_data_files(table => '{self.schema}.{table}',"
+            f"CALL lake.system.rewrite_data_files(table => {self.argument(table)},"
             " options => map('rewrite-all', 'true'))"
         )
 
     def _manifests(self, table: str) -> None:
-        self.sql(f"CALL lake.system.rewrite_manifests(table => '{self.schema}.{table}')")
+        self.sql(f"CALL lake.system.rewrite_manifests(table => {self.argument(table)})")
 
     def _add_column(self, table: str) -> None:
         self.sql(f"ALTER TABLE {self.name(table)} ADD COLUMN more{len(self.log)} INT")
@@ -291,12 +332,12 @@ class Lake:
         connection.execute("SET threads = 1")
         # As Spark orders where the text does not say.
         connection.execute("SET default_null_order = 'nulls_first_on_asc_last_on_desc'")
-        for table, columns in COLUMNS.items():
-            connection.register("held", self.held(table, columns))
+        for table in COLUMNS:
+            connection.register("held", self.held(table, self.columns(table)))
             connection.execute(f"CREATE TABLE {table} AS SELECT * FROM held")
         for name, text in self.views.items():
             rows = (
-                self.spark.sql(self.over_lake(text.composed)).collect()
+                self.spark.sql(self.over_lake(text.native)).collect()
                 if SPARKS_OWN.search(text.composed)
                 else connection.execute(text.composed).fetchall()
             )
@@ -313,12 +354,14 @@ class Lake:
 
     def shown(self, name: str) -> str:
         """What a public name shows, as a relation."""
-        return self.name(name)
+        return f"lake.{self.schema}.{quote(name)}"
 
     def _found(self) -> Mapping[str, Bag]:
         parts = []
         for name, text in self.views.items():
-            cells = ", ".join(f"CAST(c{i + 1} AS STRING)" for i in range(text.width))
+            cells = ", ".join(
+                f"CAST({self.quoted(f'c{i + 1}')} AS STRING)" for i in range(text.width)
+            )
             parts.append(
                 f"SELECT '{name}' AS name, to_json(array({cells})) AS cells FROM {self.shown(name)}"
             )
@@ -330,6 +373,22 @@ class Lake:
     def told(self, name: str, what: str) -> str:
         history = ";\n".join(self.log)
         return f"{name}: {what}\n{self.views[name].sql}\n--\n{history}"
+
+
+PLAIN = ("k", "x", "y", "z", "unused", "c1", "c2", "c3")
+"""Columns of tables and outputs of views."""
+
+
+def hostile_names(seed: int, without: Collection[str] = ()) -> dict[str, str]:
+    """Hostile names of three tables, of columns, outputs and views."""
+    rng = random.Random(seed)
+    tables = drawn(COLUMNS, rng, (*WORDS, *RESERVED))
+    columns = drawn(PLAIN, rng, without=without)
+    taken = [name.lower() for name in tables.values()]
+    free = [name for name in (*WORDS, *RESERVED) if name not in taken]
+    rng.shuffle(free)
+    views = {f"v{number}": name for number, name in enumerate(free)}
+    return {**tables, **columns, **views}
 
 
 def duckdb_over_nothing(body: str) -> None:

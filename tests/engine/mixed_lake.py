@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from compiler.random_queries import COLUMNS
-from engine.lawful import SPARKS_OWN, Lake, Text
+from engine.lawful import SPARKS_OWN, Lake, Text, hostile_names
 from grebe import config
 from grebe.ducklake import load_extensions
 from grebe.engine.engine import Engine
 from grebe.engine.public import public_sql
+from hostile import POOL, without_mapping
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -72,7 +73,8 @@ class MixedLake(Lake):
         )
         duck.execute(f"CREATE SCHEMA duck.{schema}")
         engine = Engine(config.load(folder), spark)
-        lake = MixedLake(spark, engine, schema, Random(seed), folder=folder, duck=duck)
+        names = hostile_names(seed, without=without_mapping(POOL))
+        lake = MixedLake(spark, engine, schema, Random(seed), names=names, folder=folder, duck=duck)
         spark.sql(f"CREATE NAMESPACE lake.{schema}")
         for table in COLUMNS:
             lake.create(table)
@@ -82,13 +84,18 @@ class MixedLake(Lake):
     def name(self, table: str) -> str:
         match CATALOG_OF[table]:
             case "lake":
-                return f"lake.{self.schema}.{table}"
+                return f"lake.{self.schema}.{self.quoted(table)}"
             case "folders":
-                return f"delta.`{self.folder}/folders/{self.schema}/{table}`"
-        return f"duck.{self.schema}.{table}"
+                return f"delta.`{self.folder}/folders/{self.schema}/{self.own(table)}`"
+        return f"duck.{self.schema}.{self.quoted(table, 'duckdb')}"
+
+    def columns(self, table: str) -> tuple[str, str]:
+        first, second = COLUMNS[table]
+        dialect = "duckdb" if CATALOG_OF[table] == "duck" else "spark"
+        return self.quoted(first, dialect), self.quoted(second, dialect)
 
     def read_as(self, table: str) -> str:
-        return f"{CATALOG_OF[table]}.{self.schema}.{table}"
+        return f"{CATALOG_OF[table]}.{self.schema}.{self.quoted(table)}"
 
     def sql(self, text: str) -> None:
         if "duck" not in text.replace(str(self.folder), ""):
@@ -99,8 +106,10 @@ class MixedLake(Lake):
         self.duck.execute(text)
 
     def create(self, table: str) -> None:
-        self.spare[table] = "unused"
-        columns = f"{COLUMNS[table][0]} INT, {COLUMNS[table][1]} INT, unused STRING"
+        dialect = "duckdb" if CATALOG_OF[table] == "duck" else "spark"
+        first, second = self.columns(table)
+        self.spare[table] = self.quoted("unused", dialect)
+        columns = f"{first} INT, {second} INT, {self.spare[table]} STRING"
         match CATALOG_OF[table]:
             case "lake":
                 Lake.create(self, table)
@@ -148,4 +157,4 @@ class MixedLake(Lake):
         source = self.engine.tables.source(view.storage_name, lambda: self.spark)
         ids = [column.id for column in source.schema_at(position.version).columns]
         source.read_at(position.version, ids).createOrReplaceTempView(f"__law_{name}")
-        return f"({public_sql(view, f'__law_{name}')})"
+        return f"({public_sql(view, f'__law_{name}')}) AS shown"

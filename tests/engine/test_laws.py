@@ -23,6 +23,7 @@ from grebe.engine import tiny
 from grebe.engine.engine import Engine
 from grebe.engine.refresh import RefreshResult
 from grebe.model import Outcome, Policy
+from grebe.sql_text import quote
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -90,10 +91,11 @@ def plans_are_equal(lake: Lake) -> None:
 def drop(lake: Lake) -> None:
     for row in lake.spark.sql(f"SHOW VIEWS IN lake.{lake.schema}").collect():
         if not row["isTemporary"]:
-            lake.spark.sql(f"DROP VIEW lake.{lake.schema}.{row['viewName']}")
+            lake.spark.sql(f"DROP VIEW lake.{lake.schema}.{quote(row['viewName'])}")
     for row in lake.spark.sql(f"SHOW TABLES IN lake.{lake.schema}").collect():
         if not row["isTemporary"]:
-            lake.spark.sql(f"DROP TABLE IF EXISTS lake.{lake.schema}.{row['tableName']} PURGE")
+            name = f"lake.{lake.schema}.{quote(row['tableName'])}"
+            lake.spark.sql(f"DROP TABLE IF EXISTS {name} PURGE")
 
 
 def test_laws_hold(spark: SparkSession, project: Settings, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,6 +47,15 @@ def unknown_partition(part: Partition, format_: str, hint: str) -> DefinitionErr
     )
 
 
+def reserved_column(name: str, format_: str) -> DefinitionError:
+    """The error for an output whose name a format keeps for itself."""
+    return DefinitionError(
+        f'a {format_} table cannot hold a column called "{name}"',
+        hint="give the output another name, or keep the view in another catalog",
+        code="reserved-name",
+    )
+
+
 def refused_partitions(parts: Sequence[Partition], error: Exception) -> DefinitionError:
     """The error for partitions that a format has, but not for columns of these types."""
     return DefinitionError(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,6 +24,7 @@ from formats.contract.histories import (
     Step,
 )
 from formats.contract.replay import Playground, check_all_pairs, play
+from hostile import WORDS, disguised, drawn
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -98,9 +102,31 @@ def histories(draw: st.DrawFn, most: int = 8) -> tuple[str, History]:
     steps.append(draw(statements()))
     wide = draw(st.sampled_from(["file", "partition"]))
     properties = {"write.delete.granularity": wide}
-    return draw(st.sampled_from(KINDS)), History(
-        "random", "id INT, grp STRING, x DOUBLE", steps, properties=properties
-    )
+    plain = History("random", "id INT, grp STRING, x DOUBLE", steps, properties=properties)
+    names = hostile_names(draw(st.integers(0, 10_000)))
+    return draw(st.sampled_from(KINDS)), in_disguise(plain, names)
+
+
+def hostile_names(number: int) -> dict[str, str]:
+    """Hostile names of the columns; a name that needs quoting is no partition field for Iceberg."""
+    rng = Random(number)
+    split = drawn(["grp"], rng, WORDS)
+    return split | drawn(["id", "x"], rng, without=split.values())
+
+
+def in_disguise(history: History, names: Mapping[str, str]) -> History:
+    """The history of a table whose columns have other names."""
+
+    def told(step: Step) -> Step:
+        match step:
+            case Silent(inner):
+                return Silent(disguised(inner, names, "`"))
+            case str():
+                return disguised(step, names, "`")
+        return step
+
+    columns = disguised(history.columns, names, "`")
+    return replace(history, columns=columns, steps=[told(step) for step in history.steps])
 
 
 def check(spark: SparkSession, drawn: tuple[str, History]) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +14,8 @@ from evidence import LongRun
 from formats.contract.adapters import ADAPTERS
 from formats.contract.histories import COMPACT, REWRITE_DELETES, History, Rollback, Silent, Step
 from formats.contract.replay import check_all_pairs, play
-from formats.contract.test_random import quick, statements, values
+from formats.contract.test_random import in_disguise, quick, statements, values
+from hostile import POOL, disguised, drawn, without_mapping
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -49,7 +52,11 @@ def histories(draw: st.DrawFn) -> tuple[str, History]:
             pinned += not silent
     steps.append(draw(statements()))
     partitioned = draw(st.sampled_from(["", "grp"]))
-    return kind, History("random", "id INT, grp STRING, x DOUBLE", steps, partitioned)
+    plain = History("random", "id INT, grp STRING, x DOUBLE", steps, partitioned)
+    names = drawn(
+        ("id", "grp", "x"), Random(draw(st.integers(0, 10_000))), without=without_mapping(POOL)
+    )
+    return kind, replace(in_disguise(plain, names), partitioned=disguised(partitioned, names, "`"))
 
 
 @pytest.mark.laws

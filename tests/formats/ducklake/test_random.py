@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -17,6 +18,7 @@ from formats.contract.oracle import Bag, bag, difference
 from formats.ducklake.lakes import KINDS, Lake, Servers, open_lake
 from grebe.formats.ducklake.source import DuckLakeSource
 from grebe.model import TableName, Version, Window
+from hostile import disguised, drawn
 
 NAME = TableName("lake", "main", "t")
 UPKEEP = {
@@ -36,6 +38,8 @@ class Life:
 
     lake: Lake
     rng: Random
+    names: Mapping[str, str]
+    """Hostile names of the columns."""
     source: DuckLakeSource = field(init=False)
     seen: dict[Version, Bag] = field(default_factory=dict)
     order: list[Version] = field(default_factory=list)
@@ -44,7 +48,7 @@ class Life:
     def __post_init__(self) -> None:
         self.source = DuckLakeSource(NAME, self.lake.address)
         self.lake.run(
-            "CREATE TABLE lake.t (id INTEGER, g VARCHAR, x DOUBLE)",
+            disguised("CREATE TABLE lake.t (id INTEGER, g VARCHAR, x DOUBLE)", self.names, '"'),
             "CREATE TABLE lake.other (id INTEGER)",
         )
 
@@ -56,6 +60,7 @@ class Life:
 
     def _do(self, what: str) -> None:
         statements = [UPKEEP[what]] if what in UPKEEP else [*self._dml(what)]
+        statements = [disguised(text, self.names, '"') for text in statements]
         if what == "several":
             statements = ["BEGIN", *statements, "COMMIT"]
         self.log += statements
@@ -122,7 +127,7 @@ def lived(folder: Path, servers: Servers, seed: int, steps: int) -> Life:
     kind = KINDS[seed % 3] if seed % 10 == 2 else KINDS[seed % 2]
     inlining = rng.choice(["", "", ", DATA_INLINING_ROW_LIMIT 0"])
     lake = open_lake(kind, folder / f"life{seed}", servers, inlining)
-    life = Life(lake, rng)
+    life = Life(lake, rng, drawn(("id", "g", "x"), Random(seed)))
     life.live(rng.randint(4, steps))
     return life
 

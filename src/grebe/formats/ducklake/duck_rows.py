@@ -47,6 +47,13 @@ def rows_query(
     if {file.path for file in state.files} != known:
         raise CatalogMovedError(f'the files of table "{table.schema}.{table.name}" were moved')
     places = [*paths, *(name for name, _ in state.inlined)]
+    if places and _hides_files(session, table, state.snapshot):
+        raise SourceError(
+            f'table "{table.schema}.{table.name}" has a column called "filename"',
+            detail="it hides what DuckDB says of every row, by which rows of a version are found",
+            hint="rename the column",
+            code="reserved-name",
+        )
     condition = f"filename IN ({names(places)})" if places else "false"
     return f"SELECT {items} FROM {_at(session, table, state.snapshot)} WHERE {condition}"
 
@@ -75,6 +82,17 @@ def weighted(session: Session, query: str, weight: int) -> pa.Table:
     rows = session.arrow(query)
     weights = pa.repeat(pa.scalar(weight, pa.int64()), rows.num_rows)
     return rows.append_column(pa.field(WEIGHT, pa.int64(), nullable=False), weights)
+
+
+def _hides_files(session: Session, table: Table, snapshot: int) -> bool:
+    return bool(
+        session.rows(
+            f"SELECT 1 FROM {session.meta}.ducklake_column WHERE table_id = {table.id}"
+            f" AND parent_column IS NULL AND lower(column_name) = 'filename'"
+            f" AND begin_snapshot <= {snapshot}"
+            f" AND (end_snapshot IS NULL OR end_snapshot > {snapshot})"
+        )
+    )
 
 
 def _at(session: Session, table: Table, snapshot: int) -> str:

@@ -22,7 +22,7 @@ from grebe.formats.ducklake.staging import (
     registered,
     remove_unregistered,
 )
-from grebe.formats.refusals import refused_partitions, unknown_partition
+from grebe.formats.refusals import refused_partitions, reserved_column, unknown_partition
 from grebe.model import Frontier, Partition, Position, RunId, Schema, TableName
 
 if TYPE_CHECKING:
@@ -31,6 +31,14 @@ if TYPE_CHECKING:
 _UNSTORED = frozenset(
     {exp.DType.VARIANT, exp.DType.INTERVAL, exp.DType.TIME, exp.DType.NULL, exp.DType.UNKNOWN}
 )
+
+RESERVED = frozenset(
+    {
+        *("rowid", "filename", "row_id", "begin_snapshot", "end_snapshot"),
+        *("_ducklake_internal_row_id", "_ducklake_internal_snapshot_id"),
+    }
+)
+"""What DuckDB and DuckLake say of every row: a column of that name would be taken for it."""
 
 _UNITS = ("year", "month", "day", "hour")
 
@@ -74,6 +82,9 @@ class DuckLakeStorage:
         properties: Mapping[str, str],
         partitions: Sequence[Partition],
     ) -> None:
+        for column in schema.names:
+            if column.lower() in RESERVED:
+                raise reserved_column(column, "DuckLake")
         table = ident(lake.alias, self.name.schema, self.name.name)
         columns = ", ".join(f"{ident(c.name)} {duckdb_type(c.type)}" for c in schema.columns)
         kept = json.dumps(dict(properties), sort_keys=True)
