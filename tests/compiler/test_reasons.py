@@ -116,6 +116,12 @@ STOPPED = [
     ("SELECT k FROM r WHERE x = ?", UnsupportedSQLError, "parameter"),
     ("SELECT k FROM r VERSION AS OF 3", UnsupportedSQLError, "time_travel"),
     ("SELECT k AS __grebe_k FROM r", UnsupportedSQLError, "reserved_name"),
+    ("SELECT k AS `__Grebe_k` FROM r", UnsupportedSQLError, "reserved_name"),
+    (
+        "WITH __grebe_c1 AS (SELECT k FROM r) SELECT k FROM __grebe_c1",
+        UnsupportedSQLError,
+        "reserved_name",
+    ),
 ]
 
 

@@ -14,6 +14,7 @@ from engine.test_laws import drop, held
 from grebe.config import Settings
 from grebe.engine import tiny
 from grebe.engine.engine import Engine
+from grebe.errors import UnsupportedSQLError
 from made_names import strangers, words_of
 
 if TYPE_CHECKING:
@@ -61,6 +62,13 @@ def test_statements_over_iceberg(
         lake.engine.verify(f"{lake.schema}.{name}")
     assert recorded.check(lake) > 40
     drop(lake)
+
+
+def test_a_view_has_no_name_of_grebes_own(spark: SparkSession, project: Settings) -> None:
+    engine = Engine(project, spark)
+    with pytest.raises(UnsupportedSQLError) as caught:
+        engine.define("made.__grebe_v", "SELECT 1 AS a")
+    assert caught.value.feature == "reserved_name"
 
 
 def test_statements_over_delta(

@@ -35,7 +35,7 @@ from grebe.errors import DefinitionError, InternalError, UnknownTableError, Unsu
 from grebe.formats.base import Source
 from grebe.formats.identity import quoted
 from grebe.model import Column, Reason, Schema, TableName
-from grebe.sql_text import made
+from grebe.sql_text import is_made, made
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -67,6 +67,10 @@ def compile_view(
     views: Mapping[str, View],
 ) -> View:
     """The view that a definition means, over the sources and views as they are now."""
+    if is_made(definition.name.name):
+        raise UnsupportedSQLError(
+            "reserved_name", f'the name "{definition.name.name}" begins with the reserved prefix'
+        )
     tables = _looked_up(definition, resolve, open_source, views)
     definition = replace(definition, frozen=tables.frozen)
     meaning = _meaning(definition, spark, tables)

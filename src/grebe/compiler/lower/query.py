@@ -11,6 +11,7 @@ from grebe.compiler.lower.scope import Cte, Environment, Query
 from grebe.compiler.lower.select import lower_select
 from grebe.compiler.lower.sets import cut, lower_set
 from grebe.compiler.reasons import ReasonCode
+from grebe.sql_text import is_made
 
 _UNSTEADY = (
     ReasonCode.NON_DETERMINISTIC,
@@ -48,6 +49,9 @@ def _with(context: Context, tree: exp.Expr, environment: Environment) -> Environ
     for item in clause.expressions:
         name = item.alias.lower()
         columns = tuple(column.name for column in item.args["alias"].columns)
+        if is_made(name):
+            message = f'the name "{item.alias}" begins with the reserved prefix'
+            context.stop("reserved_name", message, item)
         if not isinstance(item.this, exp.Query):
             context.stop("cte", "a common table expression holds a query", item)
         query = item.this
