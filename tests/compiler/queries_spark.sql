@@ -52,4 +52,3 @@ select aggregate(arr, 0, (k, v) -> k + v, k -> k + n.k) as t, transform(arr, k -
 select transform(arr, x -> aggregate(arr, 0, (k, x) -> k + x) + x + k) as t from n;
 select q.k, `all` from (select x as `all`, k, s, d from r) q order by `all` desc, k, s, d limit 3;
 select k, rank() over (partition by k order by q.`all`) as n from (select x as `all`, k from r) q;
-select k, (select count(*) from t a where a.k = y.k) as c from r y;

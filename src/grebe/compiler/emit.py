@@ -41,6 +41,7 @@ from grebe.compiler.nodes import (
     Values,
     Verbatim,
     Window,
+    walk,
 )
 from grebe.compiler.scalar import TRUE, Scalar, all_of, conjuncts_of, never_null, true_only
 from grebe.errors import InternalError
@@ -76,12 +77,19 @@ _SET_WORDS: Final = {
 
 def emit(node: Node, dialect: str, names: Names) -> str:
     """The SQL text of a tree."""
-    writer = _Writer(dialect, names, _shared(node))
+    writer = _Writer(dialect, names, _shared(node), _has_row_ids(node, dialect))
     body = writer.query(node)
     if not writer.tables:
         return body
     tables = ",\n".join(f"{name} AS (\n{text}\n)" for name, text in writer.tables)
     return f"WITH {tables}\n{body}"
+
+
+def _has_row_ids(root: Node, dialect: str) -> bool:
+    """True when some column is called like DuckDB's own of every table."""
+    return dialect == "duckdb" and any(
+        name.lower() == "rowid" for node in walk(root) for name in node.columns
+    )
 
 
 def _shared(root: Node) -> frozenset[str]:
@@ -105,6 +113,8 @@ class _Writer:
     dialect: str
     names: Names
     shared: frozenset[str]
+    has_row_ids: bool = False
+    """A table then stands in a SELECT of its own, which gives its columns and nothing else."""
     tables: list[tuple[str, str]] = field(default_factory=list)
     written: dict[str, str] = field(default_factory=dict)
     aliases: int = 0
@@ -140,7 +150,7 @@ class _Writer:
                 self.tables.append((name, body))
                 self.written[node.digest] = name
             return self.written[node.digest]
-        if isinstance(node, (Stored, Named)):
+        if isinstance(node, (Stored, Named)) and not self.has_row_ids:
             return self.names(node)
         return f"(\n{_indent(self.query(node))}\n) AS {self.alias()}"
 

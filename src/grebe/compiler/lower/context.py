@@ -52,8 +52,8 @@ class Context:
         return self.names.fresh(base)
 
     def is_nested(self, name: str) -> bool:
-        """True for a column that is known to have fields."""
-        return self.types.get(name, "").upper().startswith(_NESTED)
+        """True for a column that is known to have fields; Spark looks no further than its name."""
+        return self.dialect == "spark" or self.types.get(name, "").upper().startswith(_NESTED)
 
     def may_be_nested(self, name: str) -> bool:
         """True for a column that has fields, or whose type nobody knows."""
