@@ -10,11 +10,20 @@ from definitions.test_declared import LINKS, TABLES
 from grebe.compiler.declarative.declared import AGGREGATES, BUCKETS, COMPARISONS, DIRECTIVES
 from grebe.compiler.declarative.paths import named_tables
 from grebe.compiler.declarative.sql import statement_of
-from grebe.errors import GrebeError, UnknownTableError
+from grebe.compiler.lower import Relation, lower
+from grebe.errors import (
+    AmbiguousColumnError,
+    DefinitionError,
+    GrebeError,
+    UnknownColumnError,
+    UnknownTableError,
+)
+from grebe.sql_text import made
 
 PATHS = (
     "id", "status", "total", "createdAt", "items", "items.price", "items.product", "tags", "customer",
     "customer.name", "customer.address.country", "payments", "payments.amount", "nowhere", "*", "a b", "",
+    "base", "s", "order", "element", "payments.m", "customer.group", "__element_items",
 )  # fmt: skip
 paths = st.sampled_from(PATHS)
 plain = st.one_of(
@@ -74,28 +83,40 @@ def definitions(draw: st.DrawFn) -> dict[str, object]:
     return spec
 
 
+HOSTILE = {
+    "base": "STRUCT<id: BIGINT, customer_id: BIGINT>",
+    "element": "ARRAY<INT>",
+    "s": "INT",
+    **dict.fromkeys(("m", "j1", "e0", "order", "group", "key", "all", "__element_items"), "INT"),
+}
+"""Columns of every table that are called like what the text itself calls something."""
+
+
 def columns(name: str) -> dict[str, str]:
     if name not in TABLES:
         raise UnknownTableError(name)
-    return TABLES[name]
+    return {**TABLES[name], **HOSTILE}
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.one_of(definitions(), junk))
 @example({"$type": "v", "$from": "orders", "$filter": {"customer": None}})
 @example({"$type": "v", "$from": "orders", "$select": ["customer"]})
+@example({"$type": "v", "$from": "orders", "$compute": {"n": {"$count": "payments"}}})
+@example({"$type": "v", "$from": "orders", "$unnest": "items"})
 @example({"$type": "v", "$from": "orders", "$select": ["customer"], "$expand": ["customer"]})
 def test_F191_whatever_is_given_is_a_statement_or_a_typed_error(spec: object) -> None:
     try:
-        made = statement_of(spec, LINKS, columns)
+        found = statement_of(spec, LINKS, columns)
     except GrebeError as error:
         assert error.message
         return
-    tree = sqlglot.parse_one(made.query, read="spark")
+    tree = sqlglot.parse_one(found.query, read="spark")
     assert isinstance(spec, dict)
     if spec.get("$filter"):
         assert tree.args.get("where") is not None  # no condition is dropped
     _names_its_tables(spec, tree)
+    _is_understood(found.query)
 
 
 def _names_its_tables(spec: object, tree: sqlglot.exp.Expr) -> None:
@@ -104,3 +125,22 @@ def _names_its_tables(spec: object, tree: sqlglot.exp.Expr) -> None:
 
     read = {item.name for item in tree.find_all(sqlglot.exp.Table)}
     assert read == set(named_tables(declared(spec), LINKS))
+
+
+def _is_understood(query: str) -> None:
+    """Every name of the text means one column of the tables, whatever those are called."""
+    sources = {name: Relation(name, tuple(columns(name).items())) for name in TABLES}
+    try:
+        lower(query, dialect="spark", sources=sources)
+    except (UnknownColumnError, AmbiguousColumnError) as error:
+        raise AssertionError(query) from error
+    except DefinitionError:
+        return
+
+
+def test_the_source_is_not_taken_for_a_column_at_the_end_of_a_link() -> None:
+    """The rows at the end of the link have a struct of that name, with a field of that name."""
+    spec = {"$type": "v", "$from": "orders", "$compute": {"n": {"$count": "payments"}}}
+    query = statement_of(spec, LINKS, columns).query
+    assert f"= {made('base')}." in query
+    assert "FROM `orders` AS base" in statement_of(spec, LINKS, lambda name: TABLES[name]).query

@@ -17,7 +17,8 @@ from grebe.compiler.declarative.declared import Computed, Declared, Group, decla
 from grebe.compiler.declarative.links import Link, Links
 from grebe.compiler.schedule import duration
 from grebe.compiler.statement import Statement
-from grebe.errors import did_you_mean
+from grebe.errors import UnknownTableError, did_you_mean
+from grebe.sql_text import made
 
 Columns = Callable[[str], Mapping[str, str]]
 """The columns of a table and their types, by name; raises when there is no such table."""
@@ -100,13 +101,21 @@ class _Relation:
     on: str = ""
     arrays: list[str] = field(default_factory=list)
 
+    def element(self, array: str) -> str:
+        """The column that holds an unnested element: none of the table's own."""
+        name = f"__element_{array}"
+        while name.lower() in {column.lower() for column in self.columns}:
+            name = f"_{name}"
+        return quoted(name)
+
     def text(self) -> str:
         name = ".".join(quoted(part) for part in self.table.split("."))
         if not self.arrays:
             return f"{name} AS {self.alias}"
         items = ", ".join(f"s.{quoted(column)}" for column in self.columns)
         elements = "".join(
-            f", e{place}.element AS {element(array)}" for place, array in enumerate(self.arrays)
+            f", e{place}.element AS {self.element(array)}"
+            for place, array in enumerate(self.arrays)
         )
         views = "".join(
             f" LATERAL VIEW OUTER explode(s.{quoted(array)}) e{place} AS element"
@@ -122,11 +131,23 @@ class _Writer:
         self.known = known
         self.links = links
         self.columns = columns
-        base = _Relation(known.source, "base", columns(known.source))
+        base = _Relation(known.source, self._base_alias(), columns(known.source))
         self.relations = [base]
-        self.base = _Place("base", base.columns, known.source, base)
+        self.base = _Place(base.alias, base.columns, known.source, base)
         self.places: dict[str, _Place] = {}
         self.opened = {*known.expand, *([known.unnest] if known.unnest else [])}
+
+    def _base_alias(self) -> str:
+        """What the source is called: never like a column at the end of a link, which would win."""
+        linked = {link.to for link in self.links.get(self.known.source, {}).values() if link.many}
+        names = {name.lower() for table in linked for name in self._columns_if_known(table)}
+        return made("base") if "base" in names else "base"
+
+    def _columns_if_known(self, table: str) -> Mapping[str, str]:
+        try:
+            return self.columns(table)
+        except UnknownTableError:
+            return {}
 
     def query(self) -> tuple[str, str | None]:
         """The text, and the name of the first output that is a time."""
@@ -159,7 +180,7 @@ class _Writer:
             return [self._selected(alias, path) for alias, path in self.known.select]
         unnested = {self.known.unnest} - {None}
         items = [
-            (name, f"base.{quoted(name)}", kind)
+            (name, f"{self.base.prefix}.{quoted(name)}", kind)
             for name, kind in self.base.columns.items()
             if name not in unnested
         ]
@@ -224,7 +245,7 @@ class _Writer:
         if fields is None:
             message = f'"{item.path}" is neither an array nor a link to many rows'
             raise wrong("INVALID_COMPUTE", at, message, "add $groupBy to aggregate over rows")
-        array = f"base.{quoted(name)}"
+        array = f"{self.base.prefix}.{quoted(name)}"
         if item.function == "$count":
             return f"COALESCE(SIZE({array}), 0)"
         kind = fields.get(rest) if rest else _element_type(self.base.columns[name])
@@ -251,7 +272,7 @@ class _Writer:
         table = ".".join(quoted(part) for part in link.to.split("."))
         return (
             f"(SELECT {call} FROM {table} AS m"
-            f" WHERE m.{quoted(link.key)} = base.{quoted(link.column)})"
+            f" WHERE m.{quoted(link.key)} = {self.base.prefix}.{quoted(link.column)})"
         )
 
     # --- paths ----------------------------------------------------------------------------------
@@ -291,7 +312,7 @@ class _Writer:
         if fields is not None and parent.prefix == parent.owner.alias:
             if name not in parent.owner.arrays:
                 parent.owner.arrays.append(name)
-            prefix = f"{parent.owner.alias}.{element(name)}"
+            prefix = f"{parent.owner.alias}.{parent.owner.element(name)}"
             return _Place(prefix, fields, f"{parent.key}.{name}", parent.owner, many=True)
         inner = _fields(kind)
         if inner is None:
@@ -373,11 +394,6 @@ class _Writer:
 def quoted(name: str) -> str:
     """A name as SQL text."""
     return f"`{name.replace('`', '``')}`"
-
-
-def element(array: str) -> str:
-    """The column that holds an unnested element."""
-    return quoted(f"__element_{array}")
 
 
 def literal(value: object) -> str:
