@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from compiler.laws.databases import CASE, CASES, History, TableOf, arrow
+from grebe.compiler.program.text import ident, listed, same
 from programs.lake import Lake
 
 _MAINTENANCE = (
@@ -28,7 +29,7 @@ def create(lake: Lake, history: History, places: dict[str, str], *, batched: boo
     for name, table in history.tables.items():
         rows = _narrow(arrow(table, history.states[name][0]), batched)
         _stage(lake, "first", rows)
-        lake.run(f"CREATE TABLE {places[name]}.main.{name} AS SELECT * FROM first")
+        lake.run(f"CREATE TABLE {ident(places[name], 'main', name)} AS SELECT * FROM first")
     if batched:
         cases = pa.table({CASE: pa.array(np.arange(history.cases, dtype=np.int32))})
         _stage(lake, "first", cases)
@@ -54,7 +55,7 @@ def advance(
         table = history.tables[name]
         rows, weights = history.deltas[name][cycle]
         _stage(lake, "delta", _narrow(arrow(table, rows, weights), batched))
-        for statement in _statements(table, f"{places[name]}.main.{name}", rng, batched):
+        for statement in _statements(table, ident(places[name], "main", name), rng, batched):
             if statement == "BEGIN":
                 lake.run("BEGIN")
                 continue
@@ -77,19 +78,19 @@ def _kept_up(lake: Lake, call: str) -> int:
 
 def _statements(table: TableOf, target: str, rng: Random, batched: bool) -> list[str]:
     names = [*([CASE] if batched else []), *(column.name for column in table.columns)]
-    columns = ", ".join(f'"{name}"' for name in names)
+    columns = listed(names)
     passing = f"INSERT INTO {target} ({columns}) SELECT {columns} FROM delta LIMIT 2"
-    gone = _delete(target, names, "SELECT *, -1 AS sign FROM delta LIMIT 2", "1")
+    gone = _delete(target, names, "FROM delta LIMIT 2", "1")
     removed = _delete(target, names, "FROM delta WHERE __grebe_weight < 0", "-__grebe_weight")
     added = (
         f"INSERT INTO {target} ({columns}) SELECT {columns} FROM delta,"
-        " LATERAL (SELECT UNNEST(range(__grebe_weight))) WHERE __grebe_weight > 0"
+        " LATERAL (SELECT UNNEST(range(__grebe_weight)) AS __copy) WHERE __grebe_weight > 0"
     )
     body = [removed, added] if rng.random() < 0.7 else [added, removed]
     if rng.random() < 0.4:
         body = [passing, *body, gone]
     if rng.random() < 0.3:
-        body.append(f'UPDATE {target} SET "{names[-1]}" = "{names[-1]}"')
+        body.append(f"UPDATE {target} SET {ident(names[-1])} = {ident(names[-1])}")
     if rng.random() < 0.3:
         body = ["BEGIN", *body, "COMMIT"]
     return body
@@ -97,10 +98,10 @@ def _statements(table: TableOf, target: str, rng: Random, batched: bool) -> list
 
 def _delete(target: str, names: list[str], rows: str, copies: str) -> str:
     """Remove so many copies of every listed row."""
-    columns = ", ".join(f'"{name}"' for name in names)
-    on = " AND ".join(f'have."{name}" IS NOT DISTINCT FROM gone."{name}"' for name in names)
+    columns = listed(names)
+    on = same("have", "gone", names)
     return (
-        f"DELETE FROM {target} WHERE rowid IN (SELECT have.id FROM (SELECT {columns}, rowid AS id,"
-        f" ROW_NUMBER() OVER (PARTITION BY {columns}) AS place FROM {target}) AS have"
-        f" JOIN ({rows}) AS gone ON {on} AND have.place <= {copies})"
+        f"DELETE FROM {target} WHERE rowid IN (SELECT have.__id FROM (SELECT {columns}, rowid AS __id,"
+        f" ROW_NUMBER() OVER (PARTITION BY {columns}) AS __place FROM {target}) AS have"
+        f" JOIN ({rows}) AS gone ON {on} AND have.__place <= {copies})"
     )

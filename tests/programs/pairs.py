@@ -19,38 +19,43 @@ from compiler.laws.plans import batched
 from grebe import MaterializedView, compile_ivm, safe_to_expire_sql
 from grebe.compiler.emit import emit
 from grebe.compiler.lower import Lowered, Relation, lower
+from grebe.compiler.lower.scope import dotted
 from grebe.compiler.nodes import Scan
 from grebe.compiler.parse import parse
 from grebe.compiler.program.assemble import Program, used_columns
 from grebe.compiler.program.sources import Place, Source
+from grebe.compiler.program.text import ident
 from grebe.compiler.program.verbatim import base_tables
 from grebe.compiler.strategy import make_plan
 from grebe.compiler.types import Types, scan_types
 from grebe.errors import GrebeError
 from grebe.model import Policy
 from programs.histories import advance, create
+from programs.hostile import Disguise
 from programs.lake import KINDS, Lake, Named, maintain, set_up
 
 CATALOGS = ("dl", "dx")
 CYCLES = 2
-SCHEMAS = {name: table.types for name, table in tables_of().items()}
 
 
 def alone(folder: Path, seed: int, views: int) -> Counter[str]:
     """Some generated views over one history; gives what was counted."""
     rng = Random(seed)
     counts: Counter[str] = Counter()
-    lake, history, places = _begin(folder, seed, rng, cases=1)
+    disguise = Disguise(seed)
+    lake, history, places = _begin(folder, disguise, rng, cases=1)
     made: list[tuple[MaterializedView, str]] = []
     for table, place in places.items():
         if table != CASES:
-            lake.run(f"CREATE VIEW memory.main.{table} AS SELECT * FROM {place}.main.{table}")
+            lake.run(
+                f"CREATE VIEW {ident('memory', 'main', table)} AS FROM {ident(place, 'main', table)}"
+            )
     for number in range(views):
-        sql = generate(seed * 1000 + number).sql
+        sql = disguise.query(generate(seed * 1000 + number).sql)
         if not _is_planned(lake, sql):
             counts["without oracle"] += 1
             continue
-        view = _compiled(sql, f"v{number}", places, rng)
+        view = _compiled(sql, f"v{number}", history, places, rng)
         counts["refused" if view is None else "pairs"] += 1
         if view is not None:
             set_up(lake, view)
@@ -62,7 +67,7 @@ def alone(folder: Path, seed: int, views: int) -> Counter[str]:
             _same(lake, view.query_mv, sql, f"seed {seed}\n{sql}")
             counts["checks"] += 1
         _expire(lake, rng)
-    lake.run(*(f"DROP VIEW memory.main.{table}" for table in places if table != CASES))
+    lake.run(*(f"DROP VIEW {ident('memory', 'main', table)}" for table in places if table != CASES))
     lake.close()
     return counts
 
@@ -77,24 +82,27 @@ def _is_planned(lake: Lake, sql: str) -> bool:
 
 
 def _begin(
-    folder: Path, seed: int, rng: Random, *, cases: int
+    folder: Path, disguise: Disguise, rng: Random, *, cases: int
 ) -> tuple[Lake, History, dict[str, str]]:
-    kind = KINDS[seed % len(KINDS)]
+    kind = KINDS[disguise.seed % len(KINDS)]
     lake = Lake(folder, kind, CATALOGS)
-    history = draw(seed, cases=cases, cycles=CYCLES)
+    tables = disguise.over(tables_of())
+    history = draw(disguise.seed, cases=cases, cycles=CYCLES, tables=tables)
     places = {name: rng.choice(CATALOGS) for name in (*history.tables, CASES)}
     create(lake, history, places, batched=cases > 1)
     return lake, history, places
 
 
-def _compiled(sql: str, name: str, places: dict[str, str], rng: Random) -> MaterializedView | None:
+def _compiled(
+    sql: str, name: str, history: History, places: dict[str, str], rng: Random
+) -> MaterializedView | None:
     used = {table.name for table in base_tables(parse(sql, "duckdb"))}
     try:
         return compile_ivm(
             sql,
             naming=Named(name),
             sources={table: {"catalog": places[table]} for table in sorted(used)},
-            schemas=SCHEMAS,
+            schemas={dotted((name,)): table.types for name, table in history.tables.items()},
             policy=rng.choice(("strict", "auto")),
         )
     except GrebeError:
@@ -123,12 +131,13 @@ def _expire(lake: Lake, rng: Random) -> None:
 def together(folder: Path, seed: int, cases: int) -> Counter[str]:
     """One generated view over many histories at once; gives what was counted."""
     rng = Random(seed)
-    one = maintainable(seed)
+    disguise = Disguise(seed)
+    one = maintainable(disguise)
     if one is None:
         return Counter(refused=1)
-    lake, history, places = _begin(folder, seed, rng, cases=cases)
+    lake, history, places = _begin(folder, disguise, rng, cases=cases)
     lowered = batched(one)
-    view = _program(lowered, places)
+    view = _program(lowered, _types(history), places)
     set_up(lake, view)
     counts = Counter(pairs=cases)
     for cycle in range(CYCLES):
@@ -141,11 +150,16 @@ def together(folder: Path, seed: int, cases: int) -> Counter[str]:
     return counts
 
 
-def maintainable(seed: int) -> Lowered | None:
+def maintainable(disguise: Disguise) -> Lowered | None:
     """A generated view that has an algebra and can be maintained, also over a batch."""
-    sources = {name: Relation(name, tuple(types.items())) for name, types in SCHEMAS.items()}
+    tables = disguise.over(tables_of())
+    sources = {
+        dotted((name,)): Relation(name, tuple(table.types.items()))
+        for name, table in tables.items()
+    }
+    sql = disguise.query(generate(disguise.seed).sql)
     try:
-        found = lower(generate(seed).sql, dialect="duckdb", sources=sources)
+        found = lower(sql, dialect="duckdb", sources=sources)
     except GrebeError:
         return None
     if found.root is None or found.reasons:
@@ -154,9 +168,14 @@ def maintainable(seed: int) -> Lowered | None:
     return found if plan.steps else None
 
 
-def _program(lowered: Lowered, places: dict[str, str]) -> MaterializedView:
-    tables = {name: {CASE: "INTEGER", **types} for name, types in SCHEMAS.items()}
-    tables[CASES] = {CASE: "INTEGER"}
+def _types(history: History) -> dict[str, dict[str, str]]:
+    tables = {name: {CASE: "INTEGER", **table.types} for name, table in history.tables.items()}
+    return {**tables, CASES: {CASE: "INTEGER"}}
+
+
+def _program(
+    lowered: Lowered, tables: dict[str, dict[str, str]], places: dict[str, str]
+) -> MaterializedView:
     if lowered.root is None:
         raise AssertionError("nothing to arrange")
     types = Types("duckdb", scan_types(lowered.root, tables))
@@ -188,6 +207,6 @@ def _truth(lowered: Lowered, places: dict[str, str]) -> str:
     def names(leaf: object) -> str:
         if not isinstance(leaf, Scan):
             raise AssertionError(leaf)
-        return f"{places[leaf.table]}.main.{leaf.table}"
+        return ident(places[leaf.table], "main", leaf.table)
 
     return emit(lowered.root, "duckdb", names)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from evidence import LongRun
+from programs.hostile import Disguise
 from programs.pairs import alone, maintainable, together
 
 CASES = 40
@@ -29,7 +30,7 @@ def test_F055_a_version_whose_statistics_are_wrong(tmp_path: Path) -> None:
 
 
 def test_F055_there_are_three_hundred_pairs() -> None:
-    assert CASES * sum(1 for seed in SEEDS if maintainable(seed)) >= 300
+    assert CASES * sum(1 for seed in SEEDS if maintainable(Disguise(seed))) >= 300
 
 
 @pytest.mark.laws
