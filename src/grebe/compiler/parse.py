@@ -35,7 +35,12 @@ def parse(text: str, dialect: str, file: str | None = None) -> exp.Query:
             hint="put each view into a file of its own",
             where=place_of(statements[1], text, file),
         )
-    return _query(statements[0], text, file)
+    found = _query(statements[0], text, file)
+    if dialect == "duckdb":
+        for call in found.find_all(exp.Count):
+            if call.this is None:  # `count()` is `count(*)`
+                call.set("this", exp.Star())
+    return found
 
 
 def _trees(text: str, dialect: str, file: str | None) -> list[exp.Expr]:

@@ -22,6 +22,7 @@ from grebe.compiler.program.text import ident, literal
 from grebe.compiler.program.verbatim import base_tables, expanded
 from grebe.ducklake.failures import typed
 from grebe.ducklake.graph import levels, tree
+from grebe.ducklake.judge import same_to
 from grebe.errors import (
     ConflictError,
     DefinitionError,
@@ -200,6 +201,7 @@ class Views:
                 schemas={t.written: self._columns(t, parents) for t in item.tables}
                 | {self._key(p): self._stored(p) for p in above},
                 policy=item.policy,
+                judge=same_to(self.connection),
             )
         return self.compiled[name]
 

@@ -71,15 +71,16 @@ class _Part:
     tree: exp.Expr
 
 
-def judged(text: str, tree: exp.Expr, same: Same) -> Judgement:
+def judged(text: str, tree: exp.Expr, same: Same, dialect: str = "spark") -> Judgement:
     """Which expressions of a query cannot be in the parser's words."""
-    return _Judge(text, same).judge(tree)
+    return _Judge(text, same, dialect).judge(tree)
 
 
 @dataclass(slots=True)
 class _Judge:
     text: str
     same: Same
+    dialect: str
     opaque: set[Span] = field(default_factory=set)
     differences: list[Difference] = field(default_factory=list)
 
@@ -100,7 +101,7 @@ class _Judge:
         return [(part.span, f"({self.words(part.tree)})") for part in parts]
 
     def words(self, tree: exp.Expr) -> str:
-        return words(tree, self.text, frozenset(self.opaque))
+        return words(tree, self.text, frozenset(self.opaque), self.dialect)
 
     def said_same(self, pieces: Sequence[tuple[Span, str]]) -> bool:
         return self.same(spliced(self.text, pieces))
@@ -223,7 +224,9 @@ def _below(tree: exp.Expr) -> Iterator[_Part]:
             yield part
 
 
-def words(tree: exp.Expr, text: str, kept: frozenset[Span] = frozenset()) -> str:
+def words(
+    tree: exp.Expr, text: str, kept: frozenset[Span] = frozenset(), dialect: str = "spark"
+) -> str:
     """The expression in the parser's words over the user's names, every operand in brackets.
 
     ``kept`` are the spans that stay as the user's characters.
@@ -233,10 +236,10 @@ def words(tree: exp.Expr, text: str, kept: frozenset[Span] = frozenset()) -> str
         span = span_of(node) if kept else None
         if span in kept and not isinstance(node, exp.Identifier):
             return Opaque(this=span.of(text), expressions=[])
-        return respelled(node, "spark")
+        return respelled(node, dialect)
 
     built = tree.copy().transform(change, copy=False)
-    return bracketed(built).sql("spark", comments=False)
+    return bracketed(built).sql(dialect, comments=False)
 
 
 def bracketed(tree: exp.Expr) -> exp.Expr:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from re import compile as pattern
 from typing import Final
@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from grebe.compiler.lower import Lowered, Relation, lower
 from grebe.compiler.lower.scope import RESERVED, dotted
+from grebe.compiler.lower.translation import Difference, judged
 from grebe.compiler.parse import DIALECTS, parse, place_of
 from grebe.compiler.plan import RefreshPlan
 from grebe.compiler.program.assemble import Program, used_columns
@@ -34,6 +35,9 @@ from grebe.compiler.types import Types, scan_types
 from grebe.errors import UnsupportedSQLError
 from grebe.model import Policy, Reason
 
+Judge = Callable[[str, str], bool]
+"""True when a text means to the engine what the user's text means."""
+
 _SPELLINGS: Final = {"incremental_strict": Policy.STRICT, "incremental strict": Policy.STRICT}
 _WORD: Final = pattern(r"[A-Za-z_]\w*")
 
@@ -48,6 +52,7 @@ def compile_ivm(  # noqa: PLR0913 - the signature is the documented one
     sources: Options | None = None,
     schemas: Schemas | None = None,
     policy: str = "strict",
+    judge: Judge | None = None,
 ) -> MaterializedView:
     """The program of a view: everything that creates, fills, maintains and reads it.
 
@@ -64,6 +69,9 @@ def compile_ivm(  # noqa: PLR0913 - the signature is the documented one
         policy: ``strict`` refuses what cannot be maintained, at compile and at run time;
             ``incremental`` refuses it at compile time only; ``auto`` recomputes instead;
             ``full`` always recomputes.
+        judge: tells whether two texts are the same query to the engine; what is not said to be
+            read as the engine reads it is kept in the characters of ``view_sql``.
+            `grebe.ducklake.same_to` makes one of a connection.
 
     Raises:
         UnsupportedSQLError: the view cannot be maintained; ``feature`` says what stops it.
@@ -75,11 +83,11 @@ def compile_ivm(  # noqa: PLR0913 - the signature is the documented one
     options = checked_options(sources)
     place = Place(mv_catalog, mv_schema)
     found = _sources(view_sql, dialect, place, options, schemas)
-    lowered = _lowered(view_sql, dialect, found)
+    lowered = _lowered(view_sql, dialect, found, judge)
     _check_stars(view_sql, dialect, lowered)
     tables = {s.key: {name: kind for name, kind in s.columns if kind} for s in found}
     types = Types(dialect, scan_types(lowered.root, tables) if lowered.root else {})
-    plan = _planned(lowered, types, chosen)
+    plan = _planned(_in_own_words(lowered, view_sql), types, chosen)
     used = used_columns(found, plan)
     if dialect == "spark":
         return SparkProgram(plan, lowered, types, used, place, naming or Naming()).view()
@@ -102,6 +110,15 @@ def _check_reserved(tree: exp.Expr, sql: str) -> None:
             raise UnsupportedSQLError("reserved_name", message, where=place_of(item, sql))
 
 
+def _check_keys(tree: exp.Expr, sql: str) -> None:
+    """Raise for MAP {1: …}, which the parser reads and cannot write."""
+    for item in tree.find_all(exp.PropertyEQ):
+        if not isinstance(item.this, exp.Identifier) and not item.this.is_string:
+            message = "a MAP literal whose keys are no texts has no rule"
+            hint = "write map([keys], [values])"
+            raise UnsupportedSQLError("expression", message, hint=hint, where=place_of(item, sql))
+
+
 def _policy(text: str) -> Policy:
     low = text.lower()
     if low in _SPELLINGS:
@@ -118,6 +135,7 @@ def _sources(
     """Every base table once, with its columns as far as they are known."""
     tree = parse(sql, dialect)
     _check_reserved(tree, sql)
+    _check_keys(tree, sql)
     reader = Reader(sql)
     written = {
         tuple(part.name for part in table.parts): _spelled(table, dialect)
@@ -181,13 +199,31 @@ def _merge(one: Source | None, other: Source) -> Source:
     return replace(one, written=f"{one.written}\0{other.written}", columns=tuple(columns.values()))
 
 
-def _lowered(sql: str, dialect: str, found: Sequence[Source]) -> Lowered:
+def _lowered(sql: str, dialect: str, found: Sequence[Source], judge: Judge | None) -> Lowered:
     relations = {
         name: Relation(source.key, source.columns)
         for source in found
         for name in source.written.split("\0")
     }
-    return lower(sql, dialect=dialect, sources=relations)
+    if judge is None:
+        return lower(sql, dialect=dialect, sources=relations)
+    said = judged(sql, parse(sql, dialect), lambda text: judge(sql, text), dialect)
+    lowered = lower(sql, dialect=dialect, sources=relations, kept=said.kept)
+    if not said.differences:
+        return lowered
+    reasons = tuple(_differs(sql, item) for item in said.differences)
+    return replace(lowered, root=None, reasons=(*lowered.reasons, *reasons))
+
+
+def _differs(sql: str, found: Difference) -> Reason:
+    written = found.span.of(sql)
+    message = f"the engine reads {written!r} otherwise than {found.ours!r}, as it was understood"
+    return Reason(ReasonCode.TRANSLATION_DIFFERS.value, message, place_of(None, sql))
+
+
+def _in_own_words(lowered: Lowered, sql: str) -> Lowered:
+    """A definition without an algebra is the user's own characters."""
+    return lowered if lowered.root is not None else replace(lowered, sql=sql)
 
 
 def _check_stars(sql: str, dialect: str, lowered: Lowered) -> None:

@@ -10,20 +10,22 @@ from sqlglot import exp
 from grebe.compiler.lower.scope import RESERVED, dotted
 from grebe.compiler.parse import parse
 from grebe.compiler.program.columns import names_cte
-from grebe.errors import InternalError
+from grebe.compiler.text.references import References
+from grebe.compiler.text.spans import spliced
+from grebe.compiler.verbatim import placed, references_in, without_end
 
 Pinned = Callable[[tuple[str, ...]], str]
 """The text that reads a base table, given its name as it was written."""
 
 
 def pinned_text(sql: str, dialect: str, read: Pinned) -> str:
-    """The query with every base table replaced by what reads it at its version."""
-    tree = parse(sql, dialect)
-    for table in list(base_tables(tree)):
-        table.replace(_subquery(table, dialect, read))
-    if not all(t.args.get("when") or t.args.get("version") for t in base_tables(tree)):
-        raise InternalError.broken("a base table is left without its version")
-    return tree.sql(dialect=dialect, comments=False)
+    """The user's own characters with every base table replaced by what reads it at its version."""
+
+    def relation(parts: tuple[str, ...]) -> str:
+        return f"(SELECT * FROM {read(parts)})"
+
+    found = references_in(sql, dialect)
+    return without_end(spliced(sql, placed(found, dialect, relation)), dialect)
 
 
 def base_tables(tree: exp.Expr) -> Iterator[exp.Table]:
@@ -37,26 +39,19 @@ def _parts(table: exp.Table) -> tuple[str, ...]:
     return tuple(part.name for part in table.parts)
 
 
-def _subquery(table: exp.Table, dialect: str, read: Pinned) -> exp.Expr:
-    inner: exp.Expr = exp.maybe_parse(f"SELECT * FROM {read(_parts(table))}", dialect=dialect)
-    alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(table.name))
-    joins = table.args.get("joins")
-    return exp.Subquery(this=inner, alias=alias.copy(), joins=joins)
-
-
 def expanded(sql: str, queries: Mapping[str, str]) -> str:
     """The text with some tables, named as they are written, replaced by queries."""
     tree = parse(sql, "duckdb")
     inners = {name.lower(): parse(text, "duckdb") for name, text in queries.items()}
     stem = _free_stem([tree, *inners.values()])
-    for table in list(base_tables(tree)):
-        inner = inners.get(dotted(_parts(table)).lower())
-        if inner is not None:
-            alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(table.name))
-            shown = _renamed(inner.copy(), stem)
-            joins = table.args.get("joins")
-            table.replace(exp.Subquery(this=shown, alias=alias.copy(), joins=joins))
-    return tree.sql("duckdb", comments=False)
+    shown = {
+        name: f"({_renamed(inner, stem).sql('duckdb', comments=False)})"
+        for name, inner in inners.items()
+    }
+    found = references_in(sql, "duckdb")
+    hiding = tuple(item for item in found.tables if dotted(item.parts).lower() in shown)
+    parts = placed(References(hiding), "duckdb", lambda parts: shown[dotted(parts).lower()])
+    return spliced(sql, parts)
 
 
 def _free_stem(trees: Iterable[exp.Expr]) -> str:
