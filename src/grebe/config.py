@@ -7,6 +7,7 @@ A variable wins over the file: ``GREBE_SPARK__MASTER`` is ``master`` in ``[spark
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import tomllib
@@ -14,15 +15,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from urllib.parse import quote, unquote
 
 import platformdirs
 
 from grebe.compiler.declarative.links import Link
 from grebe.errors import ConfigError, UnknownTableError, did_you_mean
 from grebe.model import Check, TableName
+from grebe.secrets import keep_secret, looks_secret, names_secret, secrets_in
 
 FILE_NAME = "grebe.toml"
 HOME_NAME = ".grebe"
+PLACE_NAME = "place.json"
 EMBEDDED_CATALOG = "lake"
 DEFAULT_SCHEMA = "main"
 
@@ -107,6 +111,15 @@ class Spark:
 
 
 @dataclass(frozen=True, slots=True)
+class Site:
+    """Where a project lies, as it wrote down itself."""
+
+    folder: Path
+    first: Path
+    """Where it lay when it was made: what is known by its path keeps that one for ever."""
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Everything that grebe.toml and the environment say, checked; ``folder`` is the project's."""
 
@@ -121,6 +134,8 @@ class Settings:
     relations: tuple[tuple[str, tuple[tuple[str, Link], ...]], ...] = ()
     """For a table, its links to other tables by name."""
     file: Path | None = None
+    site: Site | None = None
+    """What the project wrote down of its place; None before its first run."""
 
     @property
     def home(self) -> Path:
@@ -200,6 +215,9 @@ def load(folder: str | Path = ".", environ: Mapping[str, str] | None = None) -> 
     variables = os.environ if environ is None else environ
     place = Path(folder).expanduser().resolve()
     file = place if place.is_file() else place / FILE_NAME
+    site = read_site(file.parent)
+    if site and site.folder != file.parent and _is_same(site.folder, file.parent):
+        file = site.folder / file.name  # another mount of the same folder is no other place
     entries = {entry.path: entry for entry in _from_file(file)}
     for entry in _from_variables(variables, [path[1] for path in entries if path[0] == "catalogs"]):
         entries[entry.path] = entry
@@ -208,6 +226,7 @@ def load(folder: str | Path = ".", environ: Mapping[str, str] | None = None) -> 
     return Settings(
         folder=file.parent,
         file=file if file.is_file() else None,
+        site=site,
         catalogs=catalogs,
         defaults=_defaults(checked, catalogs, file),
         storage=Storage(**_section(checked, "storage")),  # type: ignore[arg-type]
@@ -222,6 +241,22 @@ def load(folder: str | Path = ".", environ: Mapping[str, str] | None = None) -> 
 def _views(checked: Checked) -> Views:
     found = _section(checked, "views")
     return Views(Check(str(found["check"]))) if "check" in found else Views()
+
+
+def read_site(folder: Path) -> Site | None:
+    """What a project wrote down of its place; None when it did not, or it cannot be read."""
+    try:
+        found = json.loads((folder / HOME_NAME / PLACE_NAME).read_text(encoding="utf-8"))
+        return Site(Path(str(found["folder"])), Path(str(found.get("first", found["folder"]))))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
 
 
 # --- what may be written ------------------------------------------------------------------------
@@ -286,10 +321,10 @@ _CATALOG_NAME = re.compile(r"[A-Za-z_][\w-]*", re.ASCII)
 _ANY = _Key()
 _OWN_VARIABLES = ("GREBE_CACHE", "GREBE_FAILPOINTS")
 _REFERENCE = re.compile(r"\$\{([^}]*)\}")
-_SECRET_KEY = re.compile(r"password|secret|token|credential|access[-_.]?key", re.IGNORECASE)
-_SECRET_IN_URI = re.compile(
-    r"(?:password|pwd|token|secret)=([^&;]*)|://[^/@:]*:([^/@]*)@", re.IGNORECASE
-)
+_SCHEME_OF_A_HEADER = re.compile(r"\s*(?:bearer|basic|token|apikey)?\s*", re.IGNORECASE)
+_BEFORE_HOST = re.compile(r"://[^@]*$")
+_IN_QUERY = re.compile(r"://.*[?&;][^=&;]*=$", re.DOTALL)
+_IN_PAIRS = re.compile(r"(?:^|[\s:])\w+=$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,10 +344,27 @@ class _Entry:
 
     def checked(self, variables: Mapping[str, str]) -> Value:
         key = self._key()
+        if self.variable is None:
+            self._refuse_literal_secret()
         if self.variable is None and isinstance(self.value, str):
-            self._refuse_literal_secret(self.value)
-            return self._typed(key, self._filled(self.value, variables))
-        return self._typed(key, self.value)
+            value = self._typed(key, self._filled(self.value, variables))
+        else:
+            value = self._typed(key, self.value)
+        self._keep_secrets(str(value))
+        return value
+
+    @property
+    def _is_secret(self) -> bool:
+        """Whether the key says that its value is secret; one of many parts does so as a whole."""
+        match self.path:
+            case ("spark", "conf", *names) | ("catalogs", _, "options", *names):
+                return names_secret(_dotted(tuple(names)))
+        return names_secret(self.path[-1])
+
+    def _keep_secrets(self, value: str) -> None:
+        for secret in [value] if self._is_secret else secrets_in(value):
+            keep_secret(secret)
+            keep_secret(unquote(secret))
 
     def _key(self) -> _Key:
         match self.path:
@@ -362,8 +414,10 @@ class _Entry:
         if isinstance(value, (str, int)) and key.accepts(value):
             return value
         near = did_you_mean(str(value), [str(item) for item in key.allowed])
+        # A list where a text belongs may hold anything; what is one of a few words is no secret.
+        shown = repr(value) if key.allowed or key.kind is not str else f"a {type(value).__name__}"
         raise ConfigError(
-            f"{self.place} is {value!r}",
+            f"{self.place} is {shown}",
             detail=f"it must be {key.says()}",
             hint=near or "write such a value, or take the key away",
         )
@@ -375,20 +429,50 @@ class _Entry:
                     f"{self.place} needs the variable {found[1]}, which is not set",
                     hint=f"export {found[1]}=…",
                 )
-            return variables[found[1]]
+            return _as_part(variables[found[1]], text[: found.start()], text[found.end() :])
 
         return _REFERENCE.sub(fill, text)
 
-    def _refuse_literal_secret(self, text: str) -> None:
-        parts = [text] if _SECRET_KEY.search(self.path[-1]) else []
-        parts += ["".join(filter(None, found.groups())) for found in _SECRET_IN_URI.finditer(text)]
-        if all(not part or _REFERENCE.fullmatch(part) for part in parts):
+    def _refuse_literal_secret(self) -> None:
+        text = self.value if isinstance(self.value, str) else ""
+        plain = [part for part in secrets_in(text) if not _REFERENCE.fullmatch(part)]
+        if self._is_secret and not isinstance(self.value, bool):
+            plain += [] if _is_reference(self.value) else [text]
+        if not plain and not looks_secret(_REFERENCE.sub("", text)):
             return
         raise ConfigError(
             f"{self.place} holds a secret in plain text",
             detail="secrets come from the environment only",
             hint="write ${NAME_OF_A_VARIABLE} in its place",
         )
+
+
+def _is_reference(value: object) -> bool:
+    """Whether a value is a variable's, with nothing beside it but what a header begins with."""
+    if not isinstance(value, str):
+        return False
+    if value.lower() in ("", "true", "false"):
+        return True
+    rest, count = _REFERENCE.subn("", value)
+    return count > 0 and bool(_SCHEME_OF_A_HEADER.fullmatch(rest))
+
+
+def _as_part(value: str, before: str, after: str) -> str:
+    """The value of a variable as it is written inside of the text that names it.
+
+    Before the host and among the parameters of an address some characters mean something else:
+    there it is encoded, unless it is already. In `key=value` pairs it is quoted.
+
+    >>> _as_part("p@ss", "postgresql://me:", "@host/db"), _as_part("p%40ss", "postgresql://me:", "@h")
+    ('p%40ss', 'p%40ss')
+    >>> _as_part("a b", "ducklake:postgres:dbname=x password=", ""), _as_part("a b", "", "/x")
+    ("'a b'", 'a b')
+    """
+    if (_BEFORE_HOST.search(before) and "@" in after) or _IN_QUERY.search(before):
+        return value if quote(unquote(value), safe="") == value else quote(value, safe="")
+    if _IN_PAIRS.search(before) and "://" not in before and re.search(r"[\s'\\]|^$", value):
+        return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return value
 
 
 def _dotted(path: KeyPath) -> str:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from grebe.secrets import masked
+
 if TYPE_CHECKING:
     from grebe.model import Reason
 
@@ -36,8 +38,11 @@ class Where:
         lines = self.source.splitlines()
         if not 0 < self.line <= len(lines):
             return None
+        line = lines[self.line - 1]
+        if masked(line) != line:
+            return None  # a marker below what is not shown would say nothing
         marker = " " * (self.column - 1) + "^" * max(1, self.length)
-        return f"{lines[self.line - 1]}\n{marker}"
+        return f"{line}\n{marker}"
 
 
 def did_you_mean(wanted: str, known: Sequence[str]) -> str | None:
@@ -61,10 +66,10 @@ class GrebeError(Exception):
         code: str | None = None,
         where: Where | None = None,
     ) -> None:
-        super().__init__(message)
-        self.message = message
-        self.detail = detail
-        self.hint = hint
+        super().__init__(masked(message))
+        self.message = masked(message)
+        self.detail = masked(detail) if detail else detail
+        self.hint = masked(hint) if hint else hint
         self.where = where
         if code is not None:
             self.code = code
@@ -89,6 +94,12 @@ class ConfigError(GrebeError):
     """grebe.toml or a GREBE_* variable is wrong; names the file, the key and what is allowed."""
 
     code = "config"
+
+
+class ProjectMovedError(ConfigError):
+    """The project's folder was copied or moved, and its tables name files of another place."""
+
+    code = "project-moved"
 
 
 class DefinitionError(GrebeError):

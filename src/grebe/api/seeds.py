@@ -47,7 +47,7 @@ def _run(project: Project, file: Path, name: TableName) -> None:
     shown = f"{FOLDER}/{file.name}"
     try:
         spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {_namespace(name)}").collect()
-        for statement in _statements(file):
+        for statement in _statements(file, project.settings.folder):
             spark.sql(statement).collect()
     except GrebeError:
         raise
@@ -70,9 +70,16 @@ def _is_taken(error: Exception) -> bool:
     return "already exists" in text or "alreadyexists" in text
 
 
-def _statements(file: Path) -> Iterator[str]:
+def _statements(file: Path, folder: Path) -> Iterator[str]:
     import sqlglot
 
+    if not file.resolve().is_relative_to(folder):
+        raise DefinitionError(
+            f"{FOLDER}/{file.name} leads out of the project",
+            detail="it is a link to a file elsewhere, which is not read",
+            hint=f"put the file itself into {FOLDER}/",
+            code="view-outside",
+        )
     text = file.read_text(encoding="utf-8")
     begin = 0
     for token in sqlglot.tokenize(text, read="spark"):

@@ -12,6 +12,7 @@ from grebe.api.standing import Standing
 from grebe.errors import GrebeError
 from grebe.model import Outcome, Policy, Reason, State, TableName
 from grebe.registry.records import RunRecord
+from grebe.secrets import masked
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -219,7 +220,7 @@ def run_to_dict(run: RunRecord) -> dict[str, Any]:
 def error_to_dict(error: BaseException) -> dict[str, Any]:
     """An error as plain values."""
     if not isinstance(error, GrebeError):
-        return {"code": "unexpected", "message": str(error) or type(error).__name__}
+        return {"code": "unexpected", "message": masked(str(error)) or type(error).__name__}
     return {
         "code": error.code,
         "message": error.message,

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from traceback import format_exception
 from typing import TYPE_CHECKING
 
 from grebe.errors import ConfigError, DefinitionError, GrebeError, MissingExtraError
+from grebe.secrets import masked
 
 if TYPE_CHECKING:
     from typer._click.exceptions import ClickException
@@ -40,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return FAILED
     except Exception as error:
         if "-v" in given or "--verbose" in given:
-            raise
+            sys.stderr.write(masked("".join(format_exception(error))))
         tell(_unexpected(error), as_json=_wants_json(given))
         return FAILED
     if code == _INTERRUPTED:

@@ -18,6 +18,7 @@ from grebe.compiler.cost import SHARE, checked_share
 from grebe.compiler.schedule import checked_lag, schedule
 from grebe.errors import DefinitionError, GrebeError, SqlSyntaxError, Where, did_you_mean
 from grebe.model import Check, Policy
+from grebe.secrets import names_secret
 
 T = TypeVar("T")
 
@@ -145,6 +146,16 @@ def _tokens(text: str, file: str | None) -> list[Token]:
 
 def _query(text: str, start: int) -> str:
     return text[start:].rstrip().rstrip(";").rstrip()
+
+
+def secret_property(key: str) -> DefinitionError:
+    """The error for a property that says that it is secret."""
+    return DefinitionError(
+        f'property "{key}" is one of a secret',
+        detail="what is said of a view is kept with it, in its table and in the registry",
+        hint="take it away; secrets come from the environment, and only to the settings",
+        code="secret-in-text",
+    )
 
 
 class _Reader:
@@ -283,6 +294,8 @@ class _Reader:
                     f'property "{key}" is not one that can be set',
                     hint=did_you_mean(key, PROPERTIES) or f"properties: {', '.join(PROPERTIES)}",
                 )
+            case _ if names_secret(key) and value:
+                raise secret_property(key)
             case _:
                 self.properties[key] = value
 

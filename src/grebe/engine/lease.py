@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 from grebe.engine.result import RefreshResult
 from grebe.errors import RegistryError
 from grebe.registry.records import Counts, Lease, RunRecord
+from grebe.secrets import masked
 
 if TYPE_CHECKING:
     from grebe.compiler.cost import Past
@@ -94,7 +95,7 @@ class Leases:
             counts=Counts(result.rows_in, result.rows_out),
             seconds=result.seconds,
             frontier_json=result.frontier.to_json() if result.frontier else None,
-            error=str(result.error) if result.error else None,
+            error=masked(str(result.error)) if result.error else None,
         )
         self._asked(lambda r: r.finish(record))
 

@@ -18,6 +18,7 @@ from grebe.engine.java import Java, find_java
 from grebe.engine.tables import place_of
 from grebe.errors import ConfigError, MissingExtraError
 from grebe.formats.iceberg.opening import catalog_properties
+from grebe.secrets import REDACTED
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -102,6 +103,9 @@ def launch_conf(settings: Settings) -> dict[str, str]:
         "spark.sql.warehouse.dir": str(settings.home / "spark-warehouse"),
         "spark.pyspark.python": os.environ["PYSPARK_PYTHON"],
         "spark.ui.enabled": "false",
+        # Its own knows neither passes nor keys of accounts; logs and plans hold options, too.
+        "spark.redaction.regex": REDACTED,
+        "spark.sql.redaction.options.regex": f"{REDACTED}|(?i)url",
         "spark.ui.showConsoleProgress": "false",
         # Spark keeps 100 otherwise: a few views with their refreshes, compiled anew every time.
         "spark.sql.codegen.cache.maxEntries": "1000",

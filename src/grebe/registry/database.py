@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from sqlite3 import OperationalError as SqliteError
 from typing import Any, Final
+from urllib.parse import quote, unquote
 
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
@@ -14,6 +15,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
 from grebe.errors import ConfigError, MissingExtraError, RegistryError
+from grebe.secrets import keep_secret, without_secrets
 
 BUSY_SECONDS: Final = 15
 CONNECT_SECONDS: Final = 5
@@ -58,6 +60,9 @@ class Database:
             MissingExtraError: its driver is not installed.
         """
         parsed = _parsed(url)
+        for secret in (parsed.password, *_texts(parsed.query.get("password"))):
+            if secret:
+                keep_secret(str(secret))
         if parsed.get_backend_name() == "sqlite":
             return Database(_sqlite(parsed))
         try:
@@ -73,7 +78,8 @@ class Database:
         """Where it is, without its password."""
         if self.engine.dialect.name == "sqlite":
             return self.engine.url.database or ":memory:"
-        return self.engine.url.render_as_string(hide_password=True)
+        # Parameters may hold a password too.
+        return self.engine.url.set(query={}).render_as_string(hide_password=True)
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
@@ -98,7 +104,7 @@ class Database:
         try:
             yield
         except (SQLAlchemyError, UnicodeError, OSError) as error:
-            raise self._failure(error) from error
+            raise self._failure(error) from without_secrets(error)
 
     def _failure(self, error: Exception) -> RegistryError:
         cause = error.orig if isinstance(error, DBAPIError) else error
@@ -106,6 +112,28 @@ class Database:
         return RegistryError(
             f'registry "{self.place}" cannot be used', detail=detail, hint=_hint(detail)
         )
+
+
+@contextmanager
+def written_by_us(row: str) -> Iterator[None]:
+    """A block that reads one row: a value that no grebe writes there is told as what it is.
+
+    Raises:
+        RegistryError: somebody else changed the row.
+    """
+    try:
+        yield
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
+        raise RegistryError(
+            f"the registry holds something else than a record of {row}",
+            detail=str(error),
+            hint="correct that row, or delete it: `grebe recover` writes views again, runs are history",
+            code="registry-value",
+        ) from error
+
+
+def _texts(found: str | tuple[str, ...] | None) -> tuple[str, ...]:
+    return (found,) if isinstance(found, str) else found or ()
 
 
 def _hint(detail: str) -> str:
@@ -124,20 +152,47 @@ def _hint(detail: str) -> str:
 
 
 def _parsed(url: str) -> sa.URL:
-    scheme, mark, _ = url.partition("://")
+    scheme, mark, rest = url.partition("://")
     driver = _DRIVERS.get(scheme.partition("+")[0].lower()) if mark else None
     try:
         if driver:
-            return sa.make_url(driver + url[len(scheme) :])
-    except (ArgumentError, NoSuchModuleError, ValueError) as error:
-        raise ConfigError("the registry's url cannot be read", detail=str(error)) from error
+            return sa.make_url(f"{driver}://{_one_at(rest) if 'postgres' in driver else rest}")
+    except (ArgumentError, NoSuchModuleError, ValueError):
+        # What is wrong with it may be its password, so nothing of it is shown.
+        raise ConfigError(
+            "the registry's url cannot be read",
+            detail="it must be sqlite:///file or postgresql://user:password@host:port/database",
+            hint="percent-encode what is not a letter or a digit in user and password",
+        ) from None
     raise ConfigError(
-        f'the registry\'s url begins with "{scheme}"'
+        "the registry's url is of a database that is not known"
         if mark
         else "the registry's url has no scheme",
         detail="allowed: sqlite:///file, postgresql://user@host/database",
         hint="set url in [registry], or GREBE_REGISTRY__URL",
     )
+
+
+def _one_at(rest: str) -> str:
+    """An address in which only the sign before the host is an @: a password may be written as it is.
+
+    >>> _one_at("me:p@ss/w:rd@host/db"), _one_at("me:x@host/db")
+    ('me:p%40ss%2Fw%3Ard@host/db', 'me:x@host/db')
+
+    Raises:
+        ConfigError: it can be read in two ways.
+    """
+    first, last = rest.find("@"), rest.rfind("@")
+    if first == last:
+        return rest
+    if "?" in rest[first:last]:
+        raise ConfigError(
+            "the registry's url can be read in two ways",
+            detail="there is a ? between one @ and another",
+            hint="write %40 for an @ that does not stand before the host",
+        )
+    user, colon, password = rest[:last].partition(":")
+    return f"{user}{colon}{quote(unquote(password), safe='')}@{rest[last + 1 :]}"
 
 
 def _sqlite(url: sa.URL) -> sa.Engine:

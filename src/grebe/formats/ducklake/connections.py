@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from grebe.compiler.program.text import ident, literal
 from grebe.errors import MissingExtraError, SourceError
+from grebe.secrets import without_secrets
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -193,7 +194,7 @@ class Session:
                 self._at_once(statements)
             except duckdb.Error as error:
                 if not is_refusal(error) or number + 1 == TRIES:
-                    raise self.explained(error) from error
+                    raise self.explained(error) from without_secrets(error)
             else:
                 return
 
@@ -241,7 +242,7 @@ class Session:
         except duckdb.Error as error:
             if self.is_raw:
                 raise
-            raise self.explained(error) from error
+            raise self.explained(error) from without_secrets(error)
 
 
 @dataclass(slots=True)
@@ -326,7 +327,7 @@ def _attach(address: Address, create: bool) -> _Attached:
             database.execute(statement)
         except Exception as error:
             if not _is_locked(error) or time.monotonic() + pause > deadline:
-                raise _explained(address, error) from error
+                raise _explained(address, error) from without_secrets(error)
             time.sleep(pause)
             pause *= 2
         else:
