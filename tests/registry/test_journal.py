@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from grebe.compiler.cost import Past
 from grebe.errors import ConfigError, GrebeError, RegistryError, RegistryVersionError
 from grebe.model import Outcome, Reason
 from grebe.registry import Counts, Registry, RunRecord, ViewRecord
+from grebe.registry.database import Database
 from grebe.registry.layout import HEAD, KNOWN, MIGRATIONS
 from grebe.registry.tables import metadata
 
@@ -184,9 +186,7 @@ def test_a_run_begins_once(registry: Registry) -> None:
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_texts_are_only_texts(registry: Registry, text: str) -> None:
-    view = ViewRecord(
-        text, text, policy=text, lag=text, properties=((text, text),), storage=text, state=text
-    )
+    view = ViewRecord(text, text, lag=text, properties=((text, text),), storage=text, state=text)
     registry.save_view(ViewRecord("other", "SELECT 1"))
     registry.save_view(view)
     registry.save_view(view)
@@ -370,3 +370,88 @@ def test_a_record_is_changed_only_while_it_says_what_was_seen(registry: Registry
     assert registry.drop_view("v")
     assert not registry.change_view(first, now)
     assert registry.views() == []
+
+
+# --- what only a person can have written --------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "value"),
+    [
+        ("grebe_views", "policy", "bogus"),
+        ("grebe_views", "policy", ""),
+        ("grebe_views", "properties", "no JSON"),
+        ("grebe_views", "properties", '{"a": 1}'),
+        ("grebe_views", "properties", "[[1, 2]]"),
+        ("grebe_views", "properties", "null"),
+        ("grebe_views", "updated_at", "yesterday"),
+        ("grebe_runs", "outcome", "well"),
+        ("grebe_runs", "begun_at", "noon"),
+        ("grebe_runs", "ended_at", "later"),
+        ("grebe_runs", "reasons", "because"),
+        ("grebe_runs", "reasons", "[1]"),
+        ("grebe_runs", "rows_in", "many"),
+        ("grebe_runs", "seconds", "long"),
+    ],
+)
+def test_a_value_written_by_hand_is_a_typed_error(
+    tmp_path: Path, table: str, column: str, value: str
+) -> None:
+    url = f"sqlite:///{tmp_path}/registry.db"
+    with Registry.open(url) as registry:
+        registry.save_view(ViewRecord("v", "SELECT 1"))
+        registry.begin(RunRecord("r", "v"))
+        registry.finish(ended("r", "v", seconds=1.0))
+        assert registry.views()
+        assert registry.runs()
+        assert registry.past("v")
+        with registry.database.writing() as connection:
+            connection.execute(sa.text(f"UPDATE {table} SET {column} = :value"), {"value": value})
+        with pytest.raises(RegistryError) as caught:
+            _ = registry.views(), registry.runs()
+        assert caught.value.code == "registry-value"
+        assert ('"v"' if table == "grebe_views" else "run r") in caught.value.message
+        assert "grebe recover" in str(caught.value.hint)
+
+
+def test_a_lease_whose_end_is_no_time_holds_nobody(tmp_path: Path) -> None:
+    with Registry.open(f"sqlite:///{tmp_path}/registry.db") as registry:
+        assert registry.acquire("v", "one", 60)
+        assert registry.acquire("v", "two", 60) is None
+        with registry.database.writing() as connection:
+            connection.execute(sa.text("UPDATE grebe_leases SET expires_at = 'never'"))
+        assert registry.acquire("v", "two", 60)
+
+
+@pytest.mark.parametrize(
+    "password",
+    [
+        "p@ssw0rd-TAIL",
+        "a:b-TAIL",
+        "a/b-TAIL",
+        "a?b-TAIL",
+        "#-TAIL",
+        "a%b-TAIL",
+        "ä ö'\"-TAIL",
+        "@:/-TAIL@",
+    ],
+)
+def test_a_password_of_any_signs_is_understood_and_never_shown(password: str) -> None:
+    from urllib.parse import quote
+
+    for written in (password, quote(password, safe="")):
+        url = f"postgresql://grebe:{written}@localhost:1/db"
+        database = Database.open(url)
+        assert database.engine.url.password == password
+        assert database.place == "postgresql+psycopg://grebe:***@localhost:1/db"
+        with pytest.raises(RegistryError) as caught, database.reading():
+            pass
+        shown = "".join(traceback.format_exception(caught.value)) + caught.value.explain()
+        assert "TAIL" not in shown
+
+
+def test_a_url_that_can_be_read_in_two_ways_is_refused_without_a_word_of_it() -> None:
+    url = "postgresql://me:{}@b?c@host/db".format("planted")
+    with pytest.raises(ConfigError, match="two ways") as caught:
+        Database.open(url)
+    assert "planted@b" not in "".join(traceback.format_exception(caught.value))

@@ -69,6 +69,16 @@ class Registry:
         with self.database.reading() as connection:
             return leases.holder(connection, view)
 
+    def held(self) -> list[Lease]:
+        """All leases that have not expired."""
+        with self.database.reading() as connection:
+            return leases.held(connection)
+
+    def free_all(self) -> None:
+        """End every lease: only in a registry that was copied, whose holders work elsewhere."""
+        with self.database.writing() as connection:
+            leases.free_all(connection)
+
     # --- runs -----------------------------------------------------------------------------------
 
     def begin(self, run: RunRecord) -> None:

@@ -30,7 +30,8 @@ def acquire(connection: sa.Connection, view: str, owner: str, seconds: float) ->
                 "number": leases.c.number + 1,
                 "expires_at": clock() + seconds,
             },
-            where=leases.c.expires_at <= clock(),
+            # Subtracted: for SQLite a text, which only a person can have written, is later than any time.
+            where=leases.c.expires_at - clock() <= 0,
         ).returning(leases.c.number, leases.c.expires_at)
     ).one_or_none()
     if taken is None:
@@ -57,6 +58,20 @@ def release(connection: sa.Connection, lease: Lease) -> bool:
     # The row stays: the next holder's number must be a higher one.
     done = connection.execute(sa.update(leases).where(_is(lease)).values(owner="", expires_at=0.0))
     return done.rowcount == 1
+
+
+def held(connection: sa.Connection) -> list[Lease]:
+    """All leases that are held now."""
+    left = leases.c.expires_at - clock()
+    rows = connection.execute(sa.select(leases, left.label("left")).where(left > 0))
+    return [
+        Lease(row.view, row.owner, row.number, row.left, as_time(row.expires_at)) for row in rows
+    ]
+
+
+def free_all(connection: sa.Connection) -> None:
+    """End every lease, whoever holds it."""
+    connection.execute(sa.update(leases).values(owner="", expires_at=0.0))
 
 
 def holder(connection: sa.Connection, view: str) -> Lease | None:

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from grebe.compiler.cost import Past
 from grebe.model import Outcome, Reason
-from grebe.registry.database import clock
+from grebe.registry.database import clock, written_by_us
 from grebe.registry.leases import as_time
 from grebe.registry.records import Counts, RunRecord
 from grebe.registry.tables import runs
@@ -84,27 +84,29 @@ def past(connection: sa.Connection, view: str, limit: int) -> tuple[Past, ...]:
         .order_by(runs.c.number.desc())
         .limit(limit)
     )
-    return tuple(
-        Past(row.outcome != Outcome.FULL, row.rows_in, row.seconds)
-        for row in connection.execute(statement)
-    )
+    with written_by_us(f'runs of view "{view}"'):
+        return tuple(
+            Past(row.outcome != Outcome.FULL, int(row.rows_in), float(row.seconds))
+            for row in connection.execute(statement)
+        )
 
 
 def _record(row: sa.Row[tuple[object, ...]]) -> RunRecord:
-    return RunRecord(
-        run_id=row.run_id,
-        view=row.view,
-        trigger=row.trigger,
-        owner=row.owner,
-        begun_at=as_time(row.begun_at),
-        ended_at=None if row.ended_at is None else as_time(row.ended_at),
-        outcome=None if row.outcome is None else Outcome(row.outcome),
-        reasons=_reasons_from_json(row.reasons),
-        counts=Counts(row.rows_in, row.rows_out),
-        seconds=row.seconds,
-        frontier_json=row.frontier,
-        error=row.error,
-    )
+    with written_by_us(f"run {row.run_id}"):
+        return RunRecord(
+            run_id=row.run_id,
+            view=row.view,
+            trigger=row.trigger,
+            owner=row.owner,
+            begun_at=as_time(row.begun_at),
+            ended_at=None if row.ended_at is None else as_time(row.ended_at),
+            outcome=None if row.outcome is None else Outcome(row.outcome),
+            reasons=_reasons_from_json(row.reasons),
+            counts=Counts(int(row.rows_in), int(row.rows_out)),
+            seconds=None if row.seconds is None else float(row.seconds),
+            frontier_json=row.frontier,
+            error=row.error,
+        )
 
 
 def _reasons_to_json(reasons: Sequence[Reason]) -> str:

@@ -8,7 +8,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from grebe.registry.database import clock
+from grebe.model import Policy
+from grebe.registry.database import clock, written_by_us
 from grebe.registry.leases import as_time
 from grebe.registry.records import ViewRecord
 from grebe.registry.tables import leases, views
@@ -71,19 +72,28 @@ def listed(connection: sa.Connection, name: str | None = None) -> list[ViewRecor
     """All views, by name, or the one of a name."""
     wanted = sa.true() if name is None else views.c.name == name
     rows = connection.execute(sa.select(views).where(wanted).order_by(views.c.name))
-    return [
-        ViewRecord(
+    return [_record(row) for row in rows]
+
+
+def _record(row: sa.Row[tuple[object, ...]]) -> ViewRecord:
+    with written_by_us(f'view "{row.name}"'):
+        return ViewRecord(
             name=row.name,
             definition=row.definition,
-            policy=row.policy,
+            policy=Policy(row.policy),
             lag=row.lag,
             schedule=row.schedule,
-            properties=tuple((key, value) for key, value in json.loads(row.properties)),
+            properties=_pairs(row.properties),
             fingerprint=row.fingerprint,
             storage=row.storage,
             state=row.state,
             compiled=row.compiled,
             updated_at=as_time(row.updated_at),
         )
-        for row in rows
-    ]
+
+
+def _pairs(text: str) -> tuple[tuple[str, str], ...]:
+    found = tuple((key, value) for key, value in json.loads(text))
+    if not all(isinstance(item, str) for pair in found for item in pair):
+        raise ValueError("properties are pairs of texts")
+    return found
