@@ -150,7 +150,7 @@ def test_F193_a_source_that_nobody_knows_is_told(tmp_path: Path) -> None:
     view_file(tmp_path, "c.json", child("nothing"))
     one = all_written(load(tmp_path), [])["lake.main.c"]
     assert one.error is not None
-    assert one.error.code == "source"  # no lake was ever written
+    assert one.error.code == "unknown-table"  # no lake was ever written, so it has no tables
 
 
 def test_F193_a_circle_of_views_is_a_cycle(tmp_path: Path) -> None:

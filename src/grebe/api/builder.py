@@ -75,6 +75,8 @@ class Builder:
         made = self.compile(view)
         record = record_of(view, made)
         self._refuse_overtaken(view, record)  # before a table is made for it
+        if view.seen is None and not made.replaces:  # what shows its table is its own name
+            self._refuse_taken(view.name)
         compiled = self.engine.add(made)
         try:
             self._save(view, record)
@@ -84,6 +86,17 @@ class Builder:
             raise
         self._known[view.key] = (sign, compiled)
         return compiled
+
+    def _refuse_taken(self, name: TableName) -> None:
+        """Nothing, unless a table has the name that a view is to be read by: its rows are somebody's."""
+        tables = self.engine.tables
+        if tables.taken(name, lambda: self.engine.spark):
+            raise DefinitionError(
+                f'the name "{name}" is taken by a table',
+                detail=f"{tables.relation(name)} is a table, and no view can be put in its place",
+                hint="give the view another name, or rename the table",
+                code="name-taken",
+            )
 
     def _sign(self, view: Written) -> object:
         """What a compiled view was made of: another one has to be compiled again."""

@@ -26,6 +26,8 @@ def place_of(settings: Settings, catalog: Catalog) -> Place:
         type=catalog.type,
         options=dict(catalog.options),
         format_version=settings.storage.format_version,
+        folder=str(settings.folder),
+        first_folder=str(settings.site.first if settings.site else settings.folder),
     )
 
 
@@ -58,6 +60,10 @@ class Tables:
     def shown(self, name: TableName, spark: Session) -> str | None:
         """The SELECT behind a public name, without Spark where the catalog allows it; or None."""
         return self._opener(name).shown(name, spark)
+
+    def taken(self, name: TableName, spark: Session) -> bool:
+        """Whether a table stands under a name, so that it cannot be that of a view."""
+        return self._opener(name).taken(name, spark)
 
     def properties(self, name: TableName, spark: Session) -> Mapping[str, str] | None:
         """What is kept with a storage table, without Spark where the catalog allows it; or None."""

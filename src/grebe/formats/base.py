@@ -49,6 +49,10 @@ class Place:
     options: Mapping[str, str] = field(default_factory=dict)
     format_version: int = 3
     """The version of the format that storage tables are made with, where it has versions."""
+    folder: str = ""
+    """The project's folder."""
+    first_folder: str = ""
+    """Where that lay when the project was made: tables that are known by their path keep that one."""
 
     @property
     def spark_name(self) -> str:
@@ -322,6 +326,10 @@ STAGED = f"{OWN}stage_"
 """How the name of a staged table begins; the run's id and a number follow."""
 
 
+LOST_TEXT = f"-- {OWN}lost"
+"""What is shown by a public name whose own text is lost."""
+
+
 def holds_view(name: str) -> bool:
     """True for the name of a storage table.
 
@@ -355,6 +363,9 @@ class Opener(Protocol):
 
     def shown(self, name: TableName, spark: Session) -> str | None:
         """The SELECT behind a public name, without Spark where that is possible; None: no name."""
+
+    def taken(self, name: TableName, spark: Session) -> bool:
+        """Whether a table stands under a name, so that it cannot be that of a view."""
 
     def properties(self, name: TableName, spark: Session) -> Mapping[str, str] | None:
         """What `Storage.create` was given to keep with a table; None: no table."""

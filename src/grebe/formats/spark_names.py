@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,12 @@ def described_view(spark: SparkSession, name: str) -> str | None:
         return str(spark.sql(f"SHOW CREATE TABLE {name}").collect()[0][0])
     except AnalysisException:
         return None
+
+
+def is_table(spark: SparkSession, name: str) -> bool:
+    """Whether a quoted name is a table's, not a view's."""
+    text = described_view(spark, name)
+    return text is not None and not re.match(r"\s*CREATE\s+(?:OR\s+REPLACE\s+)?VIEW", text, re.I)
 
 
 def tables_beside(spark: SparkSession, name: str, prefix: str) -> list[str]:

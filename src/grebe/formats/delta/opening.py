@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grebe.errors import HistoryExpiredError, SourceError, UnknownTableError
@@ -27,6 +28,7 @@ from grebe.formats.folders import (
 from grebe.formats.session_settings import session_settings
 from grebe.formats.spark_names import (
     described_view,
+    is_table,
     run,
     set_properties,
     stored_in,
@@ -84,6 +86,13 @@ class DeltaTables:
         if self.place.spark_catalog:
             return described_view(spark(), self.relation(name))
         return read_view(folder_of(self.place, name))
+
+    def taken(self, name: TableName, spark: Session) -> bool:
+        """Whether the name is a table's: of the catalog, or a folder with a log."""
+        if self.place.spark_catalog:
+            return is_table(spark(), self.relation(name))
+        local = local_path(folder_of(self.place, name))
+        return local is not None and (Path(local) / "_delta_log").is_dir()
 
     def properties(self, name: TableName, spark: Session) -> dict[str, str] | None:
         """The table's configuration, from its log."""

@@ -92,6 +92,20 @@ class DuckLakeTables:
             )
         return str(found[0][0]) if found else None
 
+    def taken(self, name: TableName, spark: Session) -> bool:
+        """Whether the name is a table's of the catalog."""
+        return bool(_or_none(lambda: self._taken(name)))
+
+    def _taken(self, name: TableName) -> bool:
+        with connections.reading(address_of(self.place)) as lake:
+            found = lake.rows(
+                f"SELECT 1 FROM {lake.meta}.ducklake_table AS t JOIN {lake.meta}.ducklake_schema"
+                " AS s ON s.schema_id = t.schema_id AND s.end_snapshot IS NULL"
+                " WHERE t.end_snapshot IS NULL AND s.schema_name = ? AND t.table_name = ?",
+                [name.schema, name.name],
+            )
+        return bool(found)
+
     def properties(self, name: TableName, spark: Session) -> dict[str, str] | None:
         """What is kept with a storage table, as its comment."""
         return _or_none(DuckLakeStorage(None, name, address_of(self.place)).properties)

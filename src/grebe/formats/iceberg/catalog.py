@@ -7,12 +7,13 @@ import sqlite3
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from urllib.parse import parse_qsl, urlsplit
 
 from grebe.errors import ConfigError, MissingExtraError, SourceError, UnknownTableError
 from grebe.formats.files import local_path
 from grebe.model import TableName
+from grebe.secrets import without_secrets
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,6 +28,18 @@ class Locator(Protocol):
         """The location of the metadata file that is current now."""
 
 
+@runtime_checkable
+class SqlLocator(Protocol):
+    """A catalog whose rows can be written, too."""
+
+    def forget(self, name: TableName) -> None:
+        """Take a table out of the list, whatever became of its files."""
+
+
+_FORGET = (
+    "DELETE FROM iceberg_tables"
+    " WHERE catalog_name = {0} AND table_namespace = {0} AND table_name = {0}"
+)
 _QUERY = (
     "SELECT metadata_location FROM iceberg_tables"
     " WHERE catalog_name = {0} AND table_namespace = {0} AND table_name = {0}"
@@ -45,7 +58,10 @@ class SqliteLocator:
 
     def metadata_location(self, name: TableName) -> str:
         """The location in the table's row."""
-        uri = f"{Path(self._path).absolute().as_uri()}?mode=ro"
+        file = Path(self._path).absolute()
+        if _is_missing(file):
+            raise UnknownTableError.named(str(name), [])  # Spark makes it when it is first used
+        uri = f"{file.as_uri()}?mode=ro"
         try:
             with closing(sqlite3.connect(uri, uri=True, timeout=10)) as connection:
                 row = connection.execute(
@@ -55,10 +71,25 @@ class SqliteLocator:
                     return str(row[0])
                 known = connection.execute(_NAMES.format("?"), (self._catalog,)).fetchall()
         except sqlite3.Error as error:
-            raise SourceError(
-                f'catalog "{self._catalog}" cannot be read', detail=f"{self._path}: {error}"
-            ) from error
+            if "no such table" in str(error):
+                known = []  # made, and not used yet
+            else:
+                raise SourceError(
+                    f'catalog "{self._catalog}" cannot be read', detail=f"{self._path}: {error}"
+                ) from error
         raise UnknownTableError.named(str(name), [f"{name.catalog}.{s}.{t}" for s, t in known])
+
+    def forget(self, name: TableName) -> None:
+        """Delete the table's row."""
+        with closing(sqlite3.connect(self._path, timeout=10)) as connection, connection:
+            connection.execute(_FORGET.format("?"), (self._catalog, name.schema, name.name))
+
+
+def _is_missing(file: Path) -> bool:
+    try:
+        return not file.exists()
+    except OSError:
+        return False  # nobody may look: whoever opens it is told so
 
 
 class PostgresLocator:
@@ -87,8 +118,15 @@ class PostgresLocator:
         except psycopg.Error as error:
             raise SourceError(
                 f'catalog "{self._catalog}" cannot be read', detail=str(error)
-            ) from error
+            ) from without_secrets(error)
         raise UnknownTableError.named(str(name), [f"{name.catalog}.{s}.{t}" for s, t in known])
+
+    def forget(self, name: TableName) -> None:
+        """Delete the table's row."""
+        import psycopg
+
+        with psycopg.connect(self._dsn, connect_timeout=10) as connection:
+            connection.execute(_FORGET.format("%s"), (self._catalog, name.schema, name.name))
 
 
 _NUMBER = re.compile(r"v?(\d+)")

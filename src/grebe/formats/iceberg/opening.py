@@ -4,15 +4,32 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grebe.errors import UnknownTableError
-from grebe.formats.base import STAGED, Expiry, Place, Select, Session, Source, Storage
+from grebe.errors import (
+    CorruptFileError,
+    HistoryExpiredError,
+    StepFailedError,
+    UnknownTableError,
+)
+from grebe.formats.base import (
+    LOST_TEXT,
+    STAGED,
+    Expiry,
+    Place,
+    Select,
+    Session,
+    Source,
+    Storage,
+    holds_view,
+)
 from grebe.formats.files import torn
-from grebe.formats.iceberg.catalog import Locator, locator_of
+from grebe.formats.iceberg.catalog import Locator, SqlLocator, locator_of
 from grebe.formats.iceberg.files import DriverFiles, Files, SparkFiles, local_path
 from grebe.formats.iceberg.history import History, Lineage, MetadataReader
 from grebe.formats.iceberg.metadata import parse_metadata
@@ -22,6 +39,7 @@ from grebe.formats.iceberg.statements import expire, partition_items
 from grebe.formats.iceberg.storage import IcebergStorage
 from grebe.formats.spark_names import (
     described_view,
+    is_table,
     run,
     set_properties,
     stored_in,
@@ -79,6 +97,8 @@ class IcebergTables:
     def publish(self, name: TableName, session: SparkSession, select: Select) -> None:
         """An Iceberg view, replaced in one step."""
         view = self._known(name).quoted()
+        if self.shown(name, lambda: session) == LOST_TEXT:
+            self.unpublish(name, lambda: session)  # nothing can be put in the place of what is lost
         session.sql(f"CREATE OR REPLACE VIEW {view} AS {select('spark')}").collect()
 
     def shown(self, name: TableName, spark: Session) -> str | None:
@@ -90,8 +110,24 @@ class IcebergTables:
             location = locator.metadata_location(known)
         except UnknownTableError:
             return None
-        (content,) = self._files(spark).read([location])
-        return _view_text(location, content)
+        try:
+            (content,) = self._files(spark).read([location])
+            return _view_text(location, content)
+        except (HistoryExpiredError, CorruptFileError):
+            return LOST_TEXT
+
+    def taken(self, name: TableName, spark: Session) -> bool:
+        """Whether the name is a table's, by its metadata file where the catalog can be read."""
+        known, locator = self._known(name), self._locator(spark)
+        if locator.needs_spark:
+            return is_table(spark(), known.quoted())
+        try:
+            location = locator.metadata_location(known)
+            (content,) = self._files(spark).read([location])
+            parse_metadata(location, content)
+        except (UnknownTableError, HistoryExpiredError, CorruptFileError):
+            return False
+        return True
 
     def properties(self, name: TableName, spark: Session) -> dict[str, str] | None:
         """The table's own properties, from its metadata file."""
@@ -163,8 +199,29 @@ class IcebergTables:
         run(spark(), expire(self._known(name), before or datetime.now(UTC)))
 
     def remove(self, name: TableName, spark: Session) -> None:
-        """Drop the table and its files."""
-        run(spark(), f"DROP TABLE IF EXISTS {self.relation(name)} PURGE")
+        """Drop the table and its files; of one whose metadata is lost, what is left."""
+        try:
+            run(spark(), f"DROP TABLE IF EXISTS {self.relation(name)} PURGE")
+        except StepFailedError:
+            if not self._forgotten(name, spark):
+                raise
+
+    def _forgotten(self, name: TableName, spark: Session) -> bool:
+        """Whether a table whose metadata is lost was taken out of the catalog, with its folder."""
+        known, locator = self._known(name), self._locator(spark)
+        if not isinstance(locator, SqlLocator):
+            return False
+        location = locator.metadata_location(known)
+        try:
+            self._files(spark).read([location])
+        except HistoryExpiredError:
+            locator.forget(known)
+        else:
+            return False
+        folder = Path(local_path(location) or "/").parent.parent
+        if holds_view(folder.name):
+            shutil.rmtree(folder, ignore_errors=True)
+        return True
 
     def unpublish(self, name: TableName, spark: Session) -> None:
         """Drop the Iceberg view."""

@@ -12,6 +12,7 @@ from grebe.formats.base import Expiry, Place, Select, Session, Source, Storage
 from grebe.formats.files import local_path
 from grebe.formats.folders import folder_of
 from grebe.formats.identity import quoted
+from grebe.formats.moving import Move
 from grebe.formats.parquet.listing import Shelf
 from grebe.formats.parquet.source import ParquetSource
 from grebe.model import Partition, Position, TableName, Version
@@ -33,7 +34,15 @@ class ParquetTables:
     def source(self, name: TableName, spark: Session) -> Source:
         """The folder as a source."""
         shelf = Shelf.of(self.place.home, name)
-        return ParquetSource(name, self._folder(name), shelf, spark=spark)
+        folder = self._folder(name)
+        return ParquetSource(name, folder, shelf, spark=spark, identity=self._identity(folder))
+
+    def _identity(self, folder: str) -> str:
+        """The folder, by the name that it had when the project was made: a moved one is the same."""
+        place = self.place
+        if place.folder == place.first_folder:
+            return folder
+        return Move(place.folder, place.first_folder).of(folder)
 
     def storage(self, name: TableName, session: SparkSession) -> Storage:
         """Nothing: rows and frontier cannot move together where there is no commit."""
@@ -50,6 +59,10 @@ class ParquetTables:
     def shown(self, name: TableName, spark: Session) -> str | None:
         """None: no view has its name here."""
         return None
+
+    def taken(self, name: TableName, spark: Session) -> bool:
+        """False: no view has its name here anyway."""
+        return False
 
     def properties(self, name: TableName, spark: Session) -> dict[str, str] | None:
         """None: no view has its storage here."""

@@ -39,12 +39,14 @@ class ParquetSource:
         *,
         spark: Callable[[], SparkSession] | None = None,
         driver_budget: int = DRIVER_BUDGET,
+        identity: str | None = None,
     ) -> None:
         self._name = name
         self._root = root.rstrip("/")
         self._shelf = shelf
         self._spark = spark
         self._budget = driver_budget
+        self._identity = identity or self._root
         self._known: dict[Version, Listing] = {}
 
     @property
@@ -73,7 +75,7 @@ class ParquetSource:
         self._known[version] = listing
         newest = max(time for _, time in found.values())
         return Head(
-            identity=self._root,
+            identity=self._identity,
             version=version,
             schema=listing.schema(),
             committed_at=datetime.fromtimestamp(newest / 1e9, UTC),
