@@ -25,8 +25,10 @@ from grebe.api.written import SUFFIXES, Written
 from grebe.engine.graph import descendants, levels
 from grebe.engine.shown import shown_storage
 from grebe.errors import DefinitionError, GrebeError, LeaseHeldError, RegistryError
+from grebe.formats.base import LOST_TEXT
 from grebe.model import Policy, TableName
 from grebe.registry.records import ViewRecord
+from grebe.secrets import names_secret
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -306,12 +308,16 @@ def _refuse_impossible(view: Written, policy: Policy) -> None:
 
 
 def _free(properties: Mapping[str, str]) -> dict[str, str]:
+    from grebe.compiler.statement import secret_property
+
     for key, value in properties.items():
         if key.startswith("grebe.") or not isinstance(value, str):
             raise DefinitionError(
                 f'property "{key}" is not one that can be set',
                 hint="policy, lag and schedule are arguments of their own; values are texts",
             )
+        if names_secret(key) and value:
+            raise secret_property(key)
     return dict(properties)
 
 
@@ -366,30 +372,34 @@ def undo(project: Project, name: TableName) -> None:
         drop(project, project.written()[str(name)], cascade=False)
 
 
-def _remove(project: Project, view: Written) -> None:
+def remove_rows(project: Project, name: TableName) -> None:
+    """Take the public name and every storage table of a view away; its record stays."""
+
     def spark() -> SparkSession:
         return project.spark
 
-    tables, name = project.tables, view.name
+    tables = project.tables
+    # Asked of the catalog, not of the record: one that was recovered may never have been compiled.
+    shown = tables.shown(name, spark)
+    if shown == LOST_TEXT or shown_storage(name, shown) is not None:
+        tables.unpublish(name, spark)
+    for storage in storages_of(name, tables.stored(name.catalog, spark, name.schema)):
+        tables.remove(storage, spark)
+
+
+def _remove(project: Project, view: Written) -> None:
+    name = view.name
     if name.catalog not in {catalog.name for catalog in project.settings.catalogs}:
         # Nothing of it can be reached but the record, which else could never be got rid of.
         project.say(f'catalog "{name.catalog}" is not there: what it keeps of {name} stays')
         project.registry.drop_view(view.key)
         project.builder.forget(view.key)
         return
-    # Asked of the catalog, not of the record: one that was recovered may never have been compiled.
-    if shown_storage(name, tables.shown(name, spark)) is not None:
-        tables.unpublish(name, spark)
-
-    def remove_storages() -> None:
-        for storage in storages_of(name, tables.stored(name.catalog, spark, name.schema)):
-            tables.remove(storage, spark)
-
-    remove_storages()
+    remove_rows(project, name)
     if view.record is not None:
         project.registry.drop_view(view.key)
         # Whoever compiles the view at the same time may have made a table before the record went.
-        remove_storages()
+        remove_rows(project, name)
     project.builder.forget(view.key)
 
 

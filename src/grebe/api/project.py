@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grebe.api import changes, reading
+from grebe.api.adoption import Adoption, adopt
 from grebe.api.dag import Dag
 from grebe.api.dead_runs import settle, told
 from grebe.api.explained import Explained, Readiness, readiness
@@ -29,7 +30,9 @@ from grebe.api.view import Runs, Status, Statuses, View
 from grebe.api.written import Written, all_written
 from grebe.compiler.reasons import ReasonCode
 from grebe.config import Settings, load
+from grebe.engine.extras import require_extras
 from grebe.engine.graph import levels
+from grebe.engine.place import refuse_moved, settle_in
 from grebe.engine.result import RefreshResult
 from grebe.engine.tables import Tables
 from grebe.errors import GrebeError, UnknownTableError, did_you_mean
@@ -54,6 +57,7 @@ class Project:
     def __init__(
         self, settings: Settings, spark: SparkSession | None = None, say: Say | None = None
     ) -> None:
+        refuse_moved(settings)
         self.settings = settings
         self.say: Say = say or (lambda _: None)
         self._given = spark
@@ -71,6 +75,32 @@ class Project:
             say: is told what is happening now.
         """
         return cls(load(folder), spark, say)
+
+    @classmethod
+    def adopt(
+        cls,
+        folder: str | Path = ".",
+        *,
+        fresh: bool = False,
+        spark: SparkSession | None = None,
+        say: Say | None = None,
+    ) -> Adoption:
+        """Make a copied or moved folder a project of the place where it lies.
+
+        What its tables name elsewhere is written anew to name their files here; the folder that it was
+        copied from is neither read nor written. Doing it twice does nothing more.
+
+        Args:
+            folder: the project's folder, or the path of its TOML file.
+            fresh: take the rows of all views away, so that the next refresh builds them anew.
+            spark: a session of yours to work beside, for `fresh`.
+            say: is told what is happening now.
+
+        Raises:
+            ConfigError: grebe.toml names the former place, or files that belong to the original.
+            LeaseHeldError: a run that began before the folder was moved goes on.
+        """
+        return adopt(load(folder), lambda: cls.open(folder, spark=spark, say=say), fresh=fresh)
 
     def close(self) -> None:
         """Give the registry's connections back; Spark goes on, it may be somebody else's too."""
@@ -102,6 +132,7 @@ class Project:
         """What compiles and runs."""
         from grebe.engine.engine import Engine
 
+        require_extras(self.settings)
         engine = Engine(self.settings, self._given, self.registry)
         if self._given is None:
             self.say("starting Spark")
@@ -112,8 +143,11 @@ class Project:
         """The journal of views, runs and leases."""
         from grebe.registry import Registry
 
+        if not self.has_registry():
+            require_extras(self.settings)  # before one is made
         opened = Registry.open(self.settings.registry_url)
         self._closing.callback(opened.close)
+        settle_in(self.settings)
         return opened
 
     @cached_property

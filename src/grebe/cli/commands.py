@@ -225,6 +225,21 @@ def recover(context: typer.Context, output: Output = Format.TEXT) -> int:
 
 
 @app.command()
+def adopt(
+    context: typer.Context,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="The next refresh builds all views anew.")
+    ] = False,
+    output: Output = Format.TEXT,
+) -> int:
+    """Make a copied or moved folder a project of its place; the original is not touched."""
+    face: Face = context.obj
+    found = face.adopted(fresh=fresh)
+    show(found.to_dict(), str(found), output)
+    return 1 if found.problems else 0
+
+
+@app.command()
 def alter(
     context: typer.Context,
     name: Name,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -12,12 +13,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from grebe.api.shown import Shown
-from grebe.config import Catalog, Settings, TableFormat, load
-from grebe.errors import GrebeError, MissingExtraError, UnknownTableError
+from grebe.config import Catalog, Settings, load
+from grebe.engine.extras import EXTRAS
+from grebe.errors import GrebeError, MissingExtraError, ProjectMovedError, UnknownTableError
 from grebe.model import TableName
 from grebe.registry.records import ViewRecord
 
-_EXTRAS = {TableFormat.DELTA: ("deltalake", "delta"), TableFormat.DUCKLAKE: ("duckdb", "ducklake")}
 _ROOM = 500 * 1024 * 1024
 
 
@@ -64,6 +65,7 @@ def examined(folder: str) -> Findings:
     found.append(Finding("settings", True, str(file)))
     checks: list[tuple[str, Callable[[], str]]] = [
         ("folder", lambda: _folder(settings)),
+        ("place", lambda: _place(settings)),
         ("pyspark", lambda: _package("pyspark", "spark")),
         ("java", lambda: _java(settings)),
         ("jars", _jars),
@@ -77,6 +79,8 @@ def examined(folder: str) -> Findings:
             found.append(Finding(what, True, check()))
         except GrebeError as error:
             found.append(_problem(what, error))
+            if isinstance(error, ProjectMovedError):
+                break  # what else there is must not be touched
     return found
 
 
@@ -95,6 +99,13 @@ def _folder(settings: Settings) -> str:
     return f"{place} is writable, {free // 2**30} GB free"
 
 
+def _place(settings: Settings) -> str:
+    from grebe.engine.place import refuse_moved
+
+    refuse_moved(settings)
+    return "as its tables say" if settings.home.exists() else "is written down at the first run"
+
+
 def _package(name: str, extra: str) -> str:
     try:
         return version(name)
@@ -106,7 +117,8 @@ def _java(settings: Settings) -> str:
     from grebe.engine.java import find_java
 
     if settings.spark.remote:
-        return f"not needed: Spark is at {settings.spark.remote.partition('?')[0]}"
+        # What follows the host are parameters, of which some are secret.
+        return f"not needed: Spark is at {re.split('[?;]', settings.spark.remote)[0].rstrip('/')}"
     java = find_java(settings.spark.java)
     return f"{java.version} in {java.home}"
 
@@ -178,8 +190,8 @@ def _catalogs(settings: Settings) -> Iterator[tuple[str, Callable[[], str]]]:
 
 
 def _catalog(settings: Settings, catalog: Catalog) -> str:
-    if catalog.format in _EXTRAS:
-        _package(*_EXTRAS[catalog.format])
+    for package, extra in EXTRAS[catalog.format]:
+        _package(package, extra)
     if catalog.spark_catalog or settings.spark.remote:
         return f"{catalog.format}; only Spark can tell more"
     return f"{catalog.format}; {_reached(settings, catalog.name)}"
@@ -195,14 +207,18 @@ def _reached(settings: Settings, catalog: str) -> str:
     try:
         Tables(settings).source(probe, no_spark).head()  # type: ignore[arg-type]
     except UnknownTableError:
-        return "answers"
+        return _answers(settings, catalog)
     except _NeedsSparkError as error:
         return str(error)
-    except GrebeError as error:
-        if "no such table" in str(error.detail) or "unable to open" in str(error.detail):
-            return "is made at the first start of Spark"
-        raise
     return "answers"
+
+
+def _answers(settings: Settings, catalog: str) -> str:
+    from grebe.engine.tables import place_of
+    from grebe.formats.iceberg.moving import catalog_file
+
+    file = catalog_file(place_of(settings, settings.catalog(catalog)))
+    return "is made at the first start of Spark" if file and not file.exists() else "answers"
 
 
 class _NeedsSparkError(Exception):

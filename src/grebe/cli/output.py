@@ -11,10 +11,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from grebe.secrets import masked
+
 if TYPE_CHECKING:
     from rich.live import Live
 
     from grebe.api import Project
+    from grebe.api.adoption import Adoption
 
 
 class Format(StrEnum):
@@ -40,6 +43,15 @@ class Face:
         try:
             with Project.open(self.folder, say=self._say) as project:
                 yield project
+        finally:
+            hush()
+
+    def adopted(self, *, fresh: bool) -> Adoption:
+        """What became of a folder that was copied or moved."""
+        from grebe.api import Project
+
+        try:
+            return Project.adopt(self.folder, fresh=fresh, say=self._say)
         finally:
             hush()
 
@@ -93,7 +105,7 @@ def print_out(text: str) -> None:
 def print_error(text: str) -> None:
     """A line for the person who waits."""
     hush()
-    sys.stderr.write(text + "\n")
+    sys.stderr.write(masked(text) + "\n")
     sys.stderr.flush()
 
 

@@ -15,13 +15,15 @@ from typing import Any
 Value = Any
 """Whatever an Avro schema describes."""
 
-Read = Callable[["_Cursor"], Value]
+Read = Callable[["Cursor"], Value]
 
 _MAGIC = b"Obj\x01"
-_SYNC_BYTES = 16
+SYNC_BYTES = 16
 
 
-class _Cursor:
+class Cursor:
+    """A place in the bytes of a file; whatever lies beyond their end is refused."""
+
     __slots__ = ("at", "data", "end")
 
     def __init__(self, data: bytes) -> None:
@@ -30,12 +32,14 @@ class _Cursor:
         self.at = 0
 
     def take(self, size: int) -> bytes:
+        """So many bytes."""
         start, self.at = self.at, self.at + size
         if size < 0 or self.at > self.end:
             raise EOFError("the file ends inside a value")
         return self.data[start : self.at]
 
     def long(self) -> int:
+        """A whole number."""
         data, at = self.data, self.at
         shift = value = 0
         while True:
@@ -51,7 +55,18 @@ class _Cursor:
         return (value >> 1) ^ -(value & 1)
 
     def blob(self) -> bytes:
+        """As many bytes as the number before them says."""
         return self.take(self.long())
+
+    def blocks(self, read: Read) -> list[Any]:
+        """The items of an array or a map, each read by a function."""
+        items: list[Any] = []
+        while count := self.long():
+            if count < 0:
+                self.long()
+                count = -count
+            items.extend(read(self) for _ in range(count))
+        return items
 
 
 def records(data: bytes, wanted: frozenset[str]) -> Iterator[dict[str, Any]]:
@@ -59,15 +74,15 @@ def records(data: bytes, wanted: frozenset[str]) -> Iterator[dict[str, Any]]:
 
     Raises EOFError or ValueError when the bytes are not one whole container.
     """
-    cursor = _Cursor(data)
-    header = _header(cursor)
+    cursor = Cursor(data)
+    header = header_of(cursor)
     read = _reader(json.loads(header["avro.schema"]), wanted)
     codec = header.get("avro.codec", b"null").decode()
-    sync = cursor.take(_SYNC_BYTES)
+    sync = cursor.take(SYNC_BYTES)
     while cursor.at < cursor.end:
         count = cursor.long()
-        block = _Cursor(_decompress(codec, cursor.blob()))
-        if cursor.take(_SYNC_BYTES) != sync:
+        block = Cursor(decompress(codec, cursor.blob()))
+        if cursor.take(SYNC_BYTES) != sync:
             raise ValueError("a block is not followed by the file's marker")
         for _ in range(count):
             yield read(block)
@@ -77,30 +92,22 @@ def records(data: bytes, wanted: frozenset[str]) -> Iterator[dict[str, Any]]:
 
 def header(data: bytes) -> dict[str, bytes]:
     """The key-value pairs in front of the records."""
-    return _header(_Cursor(data))
+    return header_of(Cursor(data))
 
 
-def _header(cursor: _Cursor) -> dict[str, bytes]:
+def header_of(cursor: Cursor) -> dict[str, bytes]:
+    """The key-value pairs in front of the records, read from where a file begins."""
     if cursor.take(4) != _MAGIC:
         raise ValueError("not an Avro container")
-    return {key.decode(): value for key, value in _blocks(cursor, _read_pair)}
+    return {key.decode(): value for key, value in cursor.blocks(_read_pair)}
 
 
-def _read_pair(cursor: _Cursor) -> tuple[bytes, bytes]:
+def _read_pair(cursor: Cursor) -> tuple[bytes, bytes]:
     return cursor.blob(), cursor.blob()
 
 
-def _blocks(cursor: _Cursor, read: Read) -> list[Any]:
-    items: list[Any] = []
-    while count := cursor.long():
-        if count < 0:
-            cursor.long()
-            count = -count
-        items.extend(read(cursor) for _ in range(count))
-    return items
-
-
-def _decompress(codec: str, block: bytes) -> bytes:
+def decompress(codec: str, block: bytes) -> bytes:
+    """The bytes of a block as they were before they were packed."""
     if codec == "null":
         return block
     if codec == "deflate":
@@ -112,13 +119,13 @@ def _decompress(codec: str, block: bytes) -> bytes:
     if codec == "snappy":
         import pyarrow as pa
 
-        size = _Cursor(block)
+        size = Cursor(block)
         length = _unsigned(size)
         return bytes(pa.decompress(block[:-4], decompressed_size=length, codec="snappy"))
     raise ValueError(f'the codec "{codec}" is not known')
 
 
-def _unsigned(cursor: _Cursor) -> int:
+def _unsigned(cursor: Cursor) -> int:
     zigzag = cursor.long()
     return (zigzag << 1) ^ (zigzag >> 63)
 
@@ -140,9 +147,9 @@ def _reader(schema: Value, wanted: frozenset[str]) -> Read:
 
 def _primitive(name: str) -> Read:
     if name in ("int", "long"):
-        return _Cursor.long
+        return Cursor.long
     if name == "bytes":
-        return _Cursor.blob
+        return Cursor.blob
     if name == "string":
         return lambda cursor: cursor.blob().decode()
     if name == "boolean":
@@ -164,7 +171,7 @@ def _complex(schema: dict[str, Any], wanted: frozenset[str]) -> Read:
     if kind == "map":
         value = _reader(schema["values"], wanted)
         return lambda cursor: dict(
-            _blocks(cursor, lambda inner: (inner.blob().decode(), value(inner)))
+            cursor.blocks(lambda inner: (inner.blob().decode(), value(inner)))
         )
     if kind == "fixed":
         size = int(schema["size"])
@@ -175,8 +182,8 @@ def _complex(schema: dict[str, Any], wanted: frozenset[str]) -> Read:
 def _array(schema: dict[str, Any], item: Read) -> Read:
     """Lists; arrays that stand for maps with non-text keys come back as dicts."""
     if schema.get("logicalType") == "map":
-        return lambda cursor: {pair["key"]: pair["value"] for pair in _blocks(cursor, item)}
-    return lambda cursor: _blocks(cursor, item)
+        return lambda cursor: {pair["key"]: pair["value"] for pair in cursor.blocks(item)}
+    return lambda cursor: cursor.blocks(item)
 
 
 _ALWAYS = frozenset({"key", "value"})
@@ -193,7 +200,7 @@ def _record(fields: list[dict[str, Any]], wanted: frozenset[str]) -> Read:
             keep = name if name in wanted or name in _ALWAYS else None
             parts.append((keep, _reader(field["type"], wanted)))
 
-    def read(cursor: _Cursor) -> dict[str | int, Any]:
+    def read(cursor: Cursor) -> dict[str | int, Any]:
         record: dict[str | int, Any] = {}
         for keep, decode in parts:
             value = decode(cursor)
@@ -210,7 +217,7 @@ def _partition(fields: list[dict[str, Any]]) -> Read:
 
 
 def _union(branches: list[Read]) -> Read:
-    def read(cursor: _Cursor) -> Value:
+    def read(cursor: Cursor) -> Value:
         return branches[cursor.long()](cursor)
 
     return read

@@ -1,0 +1,83 @@
+"""What `adopt` answers: a folder that was copied or moved, and is a project of its place again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from grebe.api.changes import leased, remove_rows
+from grebe.api.shown import Shown
+from grebe.config import Settings
+
+if TYPE_CHECKING:
+    from grebe.api.project import Project
+
+
+@dataclass(frozen=True, slots=True)
+class Adoption(Shown):
+    """What was made to lie where the project lies."""
+
+    folder: str
+    former: tuple[str, ...] = ()
+    """Where it lay; nothing when it already was at home."""
+    tables: tuple[str, ...] = ()
+    """Tables and public names that name the files here now."""
+    files: int = 0
+    """Metadata files that were written anew."""
+    problems: tuple[str, ...] = ()
+    """Tables whose files are lost or damaged; what they name lies here, too."""
+    emptied: tuple[str, ...] = ()
+    """Views whose rows were taken away: the next refresh builds them."""
+
+    def rows(self) -> tuple[Sequence[str], list[Sequence[object]]]:
+        """One line per thing."""
+        found: list[Sequence[object]] = [("adopted from", folder) for folder in self.former]
+        if self.former:
+            what = f"{len(self.tables)} tables and views, {self.files} files written anew"
+            found.append(("adopted", what))
+        found += [("to be built anew", view) for view in self.emptied]
+        found += [("problem", text) for text in self.problems]
+        return ("what", "which"), found or [("nothing", "it lies where its tables say")]
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain values, ready for JSON."""
+        return {
+            "folder": self.folder,
+            "from": list(self.former),
+            "tables": list(self.tables),
+            "files": self.files,
+            "problems": list(self.problems),
+            "emptied": list(self.emptied),
+        }
+
+
+def adopt(settings: Settings, reopened: Callable[[], Project], *, fresh: bool) -> Adoption:
+    """What was done to make a project one of its folder."""
+    from grebe.engine.adopt import adopt as adopted
+
+    done = adopted(settings)
+    emptied: tuple[str, ...] = ()
+    if fresh and done.former:
+        with reopened() as project:
+            emptied = _emptied(project)
+    return Adoption(
+        str(done.folder),
+        tuple(map(str, done.former)),
+        done.tables,
+        done.files,
+        done.problems,
+        emptied,
+    )
+
+
+def _emptied(project: Project) -> tuple[str, ...]:
+    """The views whose rows were taken away: those that are kept in the folder itself."""
+    from grebe.engine.place import embedded
+
+    inside = {place.catalog for _, place in embedded(project.settings)}
+    views = [view for view in project.written().values() if view.name.catalog in inside]
+    with leased(project, [view.key for view in views]):
+        for view in views:
+            remove_rows(project, view.name)
+    return tuple(view.key for view in views)
