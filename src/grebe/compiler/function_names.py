@@ -115,7 +115,7 @@ TIME_NAMES: Final = words("""
 RANDOM_NAMES: Final = words("""
     rand randn random uuid gen_random_uuid uuidv4 uuidv7 monotonically_increasing_id
     spark_partition_id shuffle randstr uniform setseed nextval currval input_file_name
-    input_file_block_start input_file_block_length
+    input_file_block_start input_file_block_length reflect java_method try_reflect
 """)
 SESSION_NAMES: Final = words("""
     current_user user session_user current_catalog current_database current_schema current_schemas

@@ -159,6 +159,9 @@ def refusal(tree: exp.Expr, dialect: str) -> Refusal | None:
         named = isinstance(tree, exp.Anonymous) and tree.name.lower() in cause.names
         if named or type(tree).__name__ in cause.classes:
             return Refusal(cause.code, f"{function_name(tree)}() {cause.trouble}")
+    if _has_random_vector(tree):
+        message = "aes_encrypt() without an initialization vector gives another value every time"
+        return Refusal(ReasonCode.NON_DETERMINISTIC, message)
     if isinstance(tree, OpaqueLiteral) and names_clock(str(tree.this)):
         return Refusal(ReasonCode.TIME_FUNCTION, f"{tree.this} changes with the clock")
     if isinstance(tree, exp.Collate):
@@ -172,6 +175,15 @@ def refusal(tree: exp.Expr, dialect: str) -> Refusal | None:
         return None
     name = function_name(tree)
     return Refusal(ReasonCode.UNSUPPORTED_EXPRESSION, f'"{name}" cannot be written back exactly')
+
+
+def _has_random_vector(tree: exp.Expr) -> bool:
+    """True for an encryption that begins with random bytes."""
+    if not isinstance(tree, exp.Anonymous) or tree.name.lower() != "aes_encrypt":
+        return False
+    given = tree.expressions
+    mode = given[2].name.upper() if len(given) > 2 and isinstance(given[2], exp.Literal) else "GCM"
+    return mode != "ECB" and len(given) < 5
 
 
 def survives(tree: exp.Expr, dialect: str) -> bool:

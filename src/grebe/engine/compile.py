@@ -27,7 +27,8 @@ from grebe.compiler.verbatim import (
     tables_in,
 )
 from grebe.engine.choice import Pinned
-from grebe.engine.judge import REFUSED, Judge, Meaning
+from grebe.engine.judge import REFUSED, Judge
+from grebe.engine.meaning import Meaning, known_meaning, meaning_key, remembered
 from grebe.engine.public import public_sql
 from grebe.engine.spark_types import type_text
 from grebe.engine.views import Definition, Used, View, used_columns
@@ -74,6 +75,7 @@ def compile_view(
     tables = _looked_up(definition, resolve, open_source, views)
     definition = replace(definition, frozen=tables.frozen)
     meaning = _meaning(definition, spark, tables)
+    definition = replace(definition, meaning=meaning.kept_as)
     lowered = _lowered(definition, tables, meaning)
     text = _text(definition, tables, views)
     if lowered.root is None:
@@ -85,7 +87,7 @@ def compile_view(
         tables.schemas[str(storage)] = _stored(views[parent], open_source)
     analysis = Analysis(definition.sql, spark, tables.names, tables.schemas)
     over = _over_storage(lowered, views)
-    view = _compiled(definition, analysis, over, parents, meaning)
+    view = _tried(definition, analysis, over, parents, meaning)
     if view is None:
         said = replace(_without_algebra(lowered, meaning, _types_differ(definition)), sql=text)
         over = replace(said, tables=tuple(sorted(named_in(text))))
@@ -156,17 +158,23 @@ def _frozen(
 
 
 def _meaning(definition: Definition, spark: SparkSession, tables: _Tables) -> Meaning:
+    """What Spark says of the text; asked once for a text, the columns that it reads and settings."""
     columns = {
         parts: tuple((name, kind or "void") for name, kind in relation.columns)
         for parts, relation in tables.relations.items()
     }
+    key = meaning_key(definition.sql, columns, definition.settings)
+    known = known_meaning(key, definition)
+    if known is not None:
+        return known
     try:
-        return Judge(spoken(definition.sql), spark, columns).meaning()
+        found = Judge(spoken(definition.sql), spark, columns).meaning()
     except DefinitionError as refused:
         if refused.code == REFUSED:
             # Our own words for what is wrong point at its place.
             lower(definition.sql, dialect=DIALECT, sources=tables.by_text)
         raise
+    return remembered(key, found)
 
 
 def _lowered(definition: Definition, tables: _Tables, meaning: Meaning) -> Lowered:
@@ -200,7 +208,21 @@ def _lowered(definition: Definition, tables: _Tables, meaning: Meaning) -> Lower
     differs = any(reason.code == ReasonCode.TRANSLATION_DIFFERS for reason in meaning.reasons)
     if differs or (meaning.kept and spoken(definition.sql) != definition.sql):
         return _without_algebra(found, meaning)
-    return replace(found, reasons=_merged(found.reasons, meaning.reasons))
+    reasons = _merged(found.reasons, (*meaning.reasons, *_collations(definition, meaning)))
+    return replace(found, reasons=reasons)
+
+
+def _collations(definition: Definition, meaning: Meaning) -> list[Reason]:
+    """A reason for each column whose equal values can be different texts."""
+    return [
+        Reason(
+            ReasonCode.COLLATION.value,
+            f'column "{name}" has a collation that makes different texts equal',
+            place_of(None, definition.sql),
+        )
+        for name, kind in meaning.columns
+        if " collate " in kind.lower()
+    ]
 
 
 def _without_algebra(lowered: Lowered, meaning: Meaning, *reasons: Reason) -> Lowered:
@@ -227,7 +249,7 @@ def _merged(one: Sequence[Reason], other: Sequence[Reason]) -> tuple[Reason, ...
 
 
 def _types_differ(definition: Definition) -> Reason:
-    message = "its columns have other types than Spark gives them"
+    message = "Spark gives our own words for it other types, or does not accept them"
     code = ReasonCode.TRANSLATION_DIFFERS.value
     return Reason(code, message, place_of(None, definition.sql))
 
@@ -296,6 +318,22 @@ def _over_storage(lowered: Lowered, views: Mapping[str, View]) -> Lowered:
     return replace(lowered, root=root, tables=tuple(tables))
 
 
+def _tried(
+    definition: Definition,
+    analysis: Analysis,
+    lowered: Lowered,
+    parents: tuple[str, ...],
+    meaning: Meaning,
+) -> View | None:
+    """The compiled view; None when Spark accepts the user's text and not what we make of it."""
+    try:
+        return _compiled(definition, analysis, lowered, parents, meaning)
+    except DefinitionError as error:
+        if error.code != REFUSED or lowered.root is None:
+            raise
+        return None
+
+
 def _compiled(
     definition: Definition,
     analysis: Analysis,
@@ -312,7 +350,8 @@ def _compiled(
     columns = tuple(zip(publics, kinds, strict=True))
     used = used_columns(plan, analysis.schemas)
     sources = tuple((analysis.names[table], tuple(items)) for table, items in used.items())
-    found = zip(plan.shape.columns, analysis.columns(plan.build), strict=True)
+    built = kinds if lowered.root is None else analysis.columns(plan.build)
+    found = zip(plan.shape.columns, built, strict=True)
     stored = Schema("0", tuple(Column(i, name, kind) for i, (name, kind) in enumerate(found, 1)))
     partitions = stored_partitions(definition.partitioned_by, plan)
     clustered = stored_order(definition.clustered_by, plan)
@@ -371,7 +410,7 @@ class Analysis:
         except AnalysisException as error:
             raise DefinitionError(
                 "Spark does not accept the query",
-                detail=str(error).split("\n", maxsplit=1)[0],
+                detail=str(error).strip().split("\n", maxsplit=1)[0],
                 code=REFUSED,
                 where=place_of(None, self.text),
             ) from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from grebe.compiler.clock import reads_clock
 from grebe.compiler.explain import Explanation, explain
@@ -22,7 +22,7 @@ from grebe.engine.shown import shown_storage
 from grebe.engine.tables import Tables
 from grebe.engine.verify import Report, verify
 from grebe.engine.views import Definition, View, as_created
-from grebe.errors import NotIncrementalError, UnknownTableError
+from grebe.errors import ConfigError, NotIncrementalError, UnknownTableError
 from grebe.model import Policy, RunId, TableName
 
 if TYPE_CHECKING:
@@ -42,8 +42,39 @@ KEPT_SETTINGS = (
     "spark.sql.mapKeyDedupPolicy",
     "spark.sql.storeAssignmentPolicy",
     "spark.sql.legacy.sizeOfNull",
+    "spark.sql.ansi.enforceReservedKeywords",
+    "spark.sql.ansi.relationPrecedence",
+    "spark.sql.groupByOrdinal",
+    "spark.sql.orderByOrdinal",
+    "spark.sql.groupByAliases",
+    "spark.sql.lateralColumnAlias.enableImplicitResolution",
+    "spark.sql.crossJoin.enabled",
 )
 """Settings that change what a query means: stored with the view and restored at every refresh."""
+
+
+READ_ONE_WAY: Final = {
+    "spark.sql.ansi.doubleQuotedIdentifiers": "false",
+    "spark.sql.legacy.ctePrecedencePolicy": "CORRECTED",
+    "spark.sql.legacy.setopsPrecedence.enabled": "false",
+    "spark.sql.legacy.consecutiveStringLiterals.enabled": "false",
+    "spark.sql.parser.escapedStringLiterals": "false",
+    "spark.sql.parser.quotedRegexColumnNames": "false",
+}
+"""Settings that change what characters mean: under another value texts are not ours to read."""
+
+
+def _check_reading(spark: SparkSession) -> None:
+    """Refuse a session in which the same characters say something else."""
+    for key, wanted in READ_ONE_WAY.items():
+        value = str(spark.conf.get(key, wanted))
+        if value.lower() != wanted.lower():
+            raise ConfigError(
+                f"the session's setting {key} changes what a definition says",
+                detail=f"it is {value}; definitions are read with {wanted}",
+                hint=f'spark.conf.set("{key}", "{wanted}")',
+                code="session-setting",
+            )
 
 
 @dataclass(slots=True)
@@ -83,6 +114,7 @@ class Engine:
             NotIncrementalError: the policy asks for what the query does not allow.
             DefinitionError: the text is not a query over known tables.
         """
+        _check_reading(self.spark)
         shown = self._shown(definition.name)
         definition = self._as_created(definition, shown)
         kept = tuple((key, str(self.spark.conf.get(key))) for key in KEPT_SETTINGS)

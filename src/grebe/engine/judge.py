@@ -9,11 +9,13 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
+from grebe.compiler.function_names import RANDOM_NAMES
 from grebe.compiler.lower.translation import Difference, judged
 from grebe.compiler.parse import parse, place_of
 from grebe.compiler.reasons import ReasonCode
@@ -22,6 +24,7 @@ from grebe.compiler.text.references import Parts, References
 from grebe.compiler.text.spans import Span, before_splice, spliced
 from grebe.compiler.text.tokens import tokens_of
 from grebe.compiler.verbatim import as_expression, placed, references_in, without_end
+from grebe.engine.meaning import Columns, Meaning
 from grebe.engine.spark_types import type_text
 from grebe.engine.tuning import tuned
 from grebe.errors import DefinitionError, SqlSyntaxError, UnsupportedSQLError, Where
@@ -32,7 +35,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 DIALECT: Final = "spark"
-Columns = tuple[tuple[str, str], ...]
 REFUSED: Final = "refused-by-spark"
 """The code of texts that Spark finds no meaning in."""
 _COMPARABLE: Final = {"spark.sql.legacy.ctePrecedencePolicy": "LEGACY"}
@@ -41,18 +43,6 @@ numbers of their own otherwise, which no two readings of a text share."""
 _TYPED: Final = re.compile(r"\b(DATE|TIMESTAMP(_NTZ|_LTZ)?)\s*$", re.IGNORECASE)
 _MOST_QUESTIONS: Final = 400
 """Analyses that one text may cost; a text that needs more is kept as it is, without algebra."""
-
-
-@dataclass(frozen=True, slots=True)
-class Meaning:
-    """A text as Spark reads it."""
-
-    columns: tuple[tuple[str, str], ...]
-    """Names and types of the result."""
-    kept: frozenset[Span] = frozenset()
-    """Expressions that the algebra holds as the user's characters."""
-    reasons: tuple[Reason, ...] = ()
-    """Why the text cannot be maintained, as far as Spark's reading shows it."""
 
 
 class TooManyQuestionsError(Exception):
@@ -102,8 +92,8 @@ class Judge:
         if tree is None:
             code, where = ReasonCode.UNSUPPORTED_EXPRESSION.value, place_of(None, self.sql)
             reason = Reason(code, "the parser does not read this text", where)
-            if not self._analysed(text).sameSemantics(self._analysed(text)):
-                clock = self._unsteady(clock)
+            if _calls_chance(self.sql) or not self._steady(text):
+                clock = self._unsteady(() if _calls_chance(self.sql) else clock)
             return Meaning(columns, reasons=(reason, *clock))
         if _is_recursive(tree):
             return Meaning(columns, reasons=clock)
@@ -146,6 +136,9 @@ class Judge:
                     where=_where(self.sql, item.span),
                 )
 
+    def _steady(self, text: str) -> bool:
+        return bool(self._analysed(text).sameSemantics(self._analysed(text)))
+
     def _unsteady(self, clock: tuple[Reason, ...]) -> tuple[Reason, ...]:
         """The text is not the same to Spark when it is read twice: the clock, or chance."""
         if not clock:
@@ -183,7 +176,7 @@ class Judge:
         except PySparkException as error:
             raise DefinitionError(
                 "Spark does not accept the query",
-                detail=str(error).split("\n", maxsplit=1)[0],
+                detail=str(error).strip().split("\n", maxsplit=1)[0],
                 code=REFUSED,
                 where=place_of(None, self.sql),
             ) from error
@@ -200,6 +193,15 @@ class Judge:
             items = (f"CAST(NULL AS {kind}) AS {quoted(column)}" for column, kind in columns)
             self.spark.sql(f"SELECT {', '.join(items)} WHERE FALSE").createOrReplaceTempView(name)
             self.names[parts] = name
+
+
+def _calls_chance(text: str) -> bool:
+    """True when a text calls something that is known to give another value every time."""
+    tokens = tokens_of(text, DIALECT)
+    return any(
+        one.text.lower() in RANDOM_NAMES and two.token_type is TokenType.L_PAREN
+        for one, two in pairwise(tokens)
+    )
 
 
 def _may_be_clock(token: Token) -> bool:

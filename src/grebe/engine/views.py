@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
 from grebe.compiler.expand import Parent
@@ -31,6 +31,8 @@ class Definition:
     clustered_by: tuple[str, ...] = ()
     frozen: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """The columns that each relation had when the view was created: what `*` means ever after."""
+    meaning: str = field(default="", compare=False)
+    """What Spark said of the text, as it is kept: asked again only when something of it changed."""
 
     @property
     def columns_of(self) -> dict[str, tuple[str, ...]]:
@@ -111,6 +113,7 @@ class View:
             "grebe.fingerprint": self.fingerprint,
             "grebe.layout": str(LAYOUT),
             "grebe.frozen": json.dumps(self.definition.frozen),
+            "grebe.meaning": self.definition.meaning,
             **dict(self.definition.properties),
         }
 
@@ -130,7 +133,8 @@ def as_created(definition: Definition, properties: Mapping[str, str]) -> Definit
     )
     kept = json.loads(properties.get("grebe.frozen", "[]"))
     frozen = definition.frozen or tuple((name, tuple(columns)) for name, columns in kept)
-    return replace(definition, settings=settings, frozen=frozen)
+    meaning = definition.meaning or properties.get("grebe.meaning", "")
+    return replace(definition, settings=settings, frozen=frozen, meaning=meaning)
 
 
 def _same(one: str, two: str) -> bool:

@@ -363,16 +363,17 @@ def kept_as_written(resolver: Resolver, tree: exp.Expr) -> exp.Expr:
     A name that no relation in scope has is none: it may be a unit, or a parameter of a lambda.
     """
     context, whole = resolver.context, span_of(tree)
-    found = holes_of(tree, whole) if whole is not None else None
+    found = holes_of(tree, whole, _is_call) if whole is not None else None
     if whole is None or found is None:
         context.refuse(ReasonCode.TRANSLATION_DIFFERS, "its columns cannot be told", tree)
         return exp.null()
     holes: list[tuple[Span, exp.Expr]] = []
-    for span, column in found:
+    for span, part in found:
         try:
-            holes.append((span, resolver.column(column)))
+            holes.append((span, resolver.tree(part)))
         except UnknownColumnError:
-            continue
+            if not isinstance(part, exp.Column):
+                raise
     around = {name.lower() for scope in resolver.scope.around() for name, _ in scope.star}
     for word in words_of(context.text, whole, context.dialect):
         if _may_be_column(word, around) and not any(s.holds(word.span) for s, _ in holes):
@@ -381,6 +382,10 @@ def kept_as_written(resolver: Resolver, tree: exp.Expr) -> exp.Expr:
             return exp.null()
     pieces = pieces_of(context.text, whole, [span for span, _ in holes], context.dialect)
     return opaque(pieces, [part for _, part in holes])
+
+
+def _is_call(tree: exp.Expr) -> bool:
+    return isinstance(tree, exp.Window) or aggregate_kind(tree) is not None
 
 
 def _may_be_column(word: Word, around: set[str]) -> bool:

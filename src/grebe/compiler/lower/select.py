@@ -73,6 +73,8 @@ def lower_select(context: Context, select: exp.Select, environment: Environment)
     if parts.having is not None:
         context.features.add("having")
         block.filter(Scalar.of(parts.having))
+    if context.dialect == "spark":  # which makes rows of a collection before it looks at windows
+        parts.items = explode_items(context, block, parts.items)
     _windows(context, block, parts)
     if parts.qualify is not None:
         context.features.add("qualify")

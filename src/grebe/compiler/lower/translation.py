@@ -126,8 +126,9 @@ class _Judge:
                 self.settle(part.tree, part.span)
             if self.said_same([(span, f"({self.words(tree)})")]):
                 return
-            self.opaque = before
-        if scalar:
+            if scalar or not _may_hold_calls(tree):
+                self.opaque = before
+        if scalar or _may_hold_calls(tree):
             self.opaque.add(span)
         else:
             self.differ(span, self.words(tree))
@@ -142,6 +143,17 @@ def _is_scalar(tree: exp.Expr) -> bool:
         isinstance(node, (exp.Window, exp.Explode, exp.Star, exp.Unnest, exp.Grouping))
         or aggregate_kind(node) is not None
         for node in tree.walk()
+    )
+
+
+def _may_hold_calls(tree: exp.Expr) -> bool:
+    """True for an expression over aggregates and windows that is none itself: `log10(max(x))`."""
+    if isinstance(tree, (exp.Window, exp.Filter, exp.Distinct)) or aggregate_kind(tree) is not None:
+        return False
+    return not any(
+        isinstance(node, (exp.Explode, exp.Star, exp.Unnest, exp.Grouping, exp.GroupingId))
+        for node in tree.walk()
+        if not isinstance(node.parent, exp.Count)
     )
 
 

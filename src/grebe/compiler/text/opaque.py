@@ -6,7 +6,7 @@ algebra. Nothing is known of such an expression but the columns that it reads; i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from sqlglot import exp
@@ -68,12 +68,22 @@ Spark.Generator.TRANSFORMS[OpaqueLiteral] = lambda _, tree: str(tree.this)
 DuckDB.Generator.TRANSFORMS[OpaqueLiteral] = _literal
 
 
-def holes_of(tree: exp.Expr, whole: Span) -> list[tuple[Span, exp.Column]] | None:
-    """The columns that an expression reads, each with its span, in order; None if one has none."""
-    found: list[tuple[Span, exp.Column]] = []
-    for column in tree.find_all(exp.Column):
-        span = span_of(column)
+def holes_of(
+    tree: exp.Expr, whole: Span, is_call: Callable[[exp.Expr], bool]
+) -> list[tuple[Span, exp.Expr]] | None:
+    """What an expression reads: columns, and calls over rows, each with its span, in order.
+
+    None when one of them has no span.
+    """
+    found: list[tuple[Span, exp.Expr]] = []
+    waiting = list(tree.iter_expressions())
+    while waiting:
+        node = waiting.pop()
+        if not isinstance(node, exp.Column) and not is_call(node):
+            waiting.extend(node.iter_expressions())
+            continue
+        span = span_of(node)
         if span is None or not whole.holds(span):
             return None
-        found.append((span, column))
+        found.append((span, node))
     return sorted(found, key=lambda item: item[0])

@@ -56,7 +56,7 @@ def base_tables(tree: exp.Expr, hidden: frozenset[str] = frozenset()) -> Iterato
         if not hides:
             yield tree
     for child in tree.iter_expressions():
-        if child is not clause:
+        if child is not clause and not isinstance(child, exp.Hint):
             yield from base_tables(child, inside)
 
 
@@ -68,7 +68,9 @@ def references(text: str, tree: exp.Expr, dialect: str) -> References | None:
         span = span_of(table)
         if span is None:
             return None
-        aliased = bool(table.args.get("alias"))
+        # `TABLE t` takes no alias.
+        alone = text[: span.start].rstrip().upper().endswith("TABLE")
+        aliased = alone or bool(table.args.get("alias"))
         found.append(Reference(span, tuple(part.name for part in table.parts), aliased))
     names = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
     doubtful = [item for item in found if len(item.parts) == 1 and item.parts[0].lower() in names]
@@ -111,6 +113,12 @@ def _qualifiers(tree: exp.Expr, tables: Sequence[Reference]) -> Iterator[tuple[S
         first, last = span_of(before[0]), span_of(before[-1])
         if first is not None and last is not None:
             yield Span(first.start, last.end), before[-1].name
+
+
+def _names(qualifier: Parts, table: Parts) -> bool:
+    """True when a qualifier says a table's name, in full or without its first parts."""
+    length = min(len(qualifier), len(table))
+    return length > 1 and qualifier[-length:] == table[-length:]
 
 
 def _all_found(text: str, found: Sequence[Reference], tree: exp.Expr, dialect: str) -> bool:
