@@ -9,6 +9,7 @@ from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.optimizer.normalize_identifiers import normalize_identifiers
 
+from grebe.compiler.text.comments import blanked
 from grebe.compiler.text.dialect import READ
 from grebe.errors import SqlSyntaxError, UnsupportedSQLError, Where
 
@@ -45,7 +46,8 @@ def parse(text: str, dialect: str, file: str | None = None) -> exp.Query:
 
 def _trees(text: str, dialect: str, file: str | None) -> list[exp.Expr]:
     try:
-        return [tree for tree in sqlglot.parse(text, dialect=READ[dialect]) if tree is not None]
+        found = sqlglot.parse(blanked(text), dialect=READ[dialect])
+        return [tree for tree in found if tree is not None]
     except ParseError as error:
         raise _syntax_error(error, text, file) from None
     except TokenError as error:

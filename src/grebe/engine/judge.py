@@ -90,6 +90,7 @@ class Judge:
         clock = self._clock(text)
         tree = _tree(text)
         if tree is None:
+            self._check_relations(text)
             code, where = ReasonCode.UNSUPPORTED_EXPRESSION.value, place_of(None, self.sql)
             reason = Reason(code, "the parser does not read this text", where)
             if _calls_chance(self.sql) or not self._steady(text):
@@ -135,6 +136,21 @@ class Judge:
                     hint="give the expression another name",
                     where=_where(self.sql, item.span),
                 )
+
+    def _check_relations(self, text: str) -> None:
+        """Every relation that Spark finds in a text without a tree is one of ours, or defined in it."""
+        plan = self._plan(text).split("== Analyzed Logical Plan ==", maxsplit=1)[0]
+        defined = {word.lower() for word in re.findall(r"CTE \[([^\]]*)\]", plan)}
+        known = {name.lower() for names in defined for name in names.split(", ")}
+        known |= {name.lower() for name in self.names.values()}
+        read = [name.lower() for name in re.findall(r"'UnresolvedRelation \[([^\]]*)\]", plan)]
+        if any(name not in known for name in read):
+            raise UnsupportedSQLError(
+                "table_reference",
+                "where the query names its tables cannot be told",
+                hint="name tables plainly behind FROM and JOIN",
+                where=place_of(None, self.sql),
+            )
 
     def _steady(self, text: str) -> bool:
         return bool(self._analysed(text).sameSemantics(self._analysed(text)))

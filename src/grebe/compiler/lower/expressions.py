@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -190,29 +190,40 @@ class Resolver:
         bare = parts[0].lower() if len(parts) == 1 else None
         if bare is not None and self.alias_first and bare in self.aliases:
             return _operand(self.aliases[bare])
-        found = self.find(parts, tree)
+        found = self.find(parts, tree, own=self.context.dialect == "spark")
         if found is not None:
             return column_tree(found, tree)
         alias = self.aliases.get(parts[0].lower())
-        if alias is not None:
+        if alias is not None:  # to Spark nearer than a column of the query around this one
             return with_fields(_operand(alias), parts[1:])
+        found = self.find(parts, tree)
+        if found is not None:
+            return column_tree(found, tree)
         if any(scope.is_open for scope in self.scope.around()):
             return exp.null()
         known = sorted({name for scope in self.scope.around() for name, _ in scope.star})
         where = self.context.where(tree)
         raise UnknownColumnError.named(".".join(parts), known, where=where)
 
-    def find(self, parts: tuple[str, ...], tree: exp.Column) -> Found | None:
-        """The column that a name means; a table around it before a column of unknown type."""
-        found = self.found(parts, tree, self.context.is_nested)
+    def find(self, parts: tuple[str, ...], tree: exp.Column, *, own: bool = False) -> Found | None:
+        """The column that a name means; a table around it before a column of unknown type.
+
+        ``own``: of this query alone, and of none around it.
+        """
+        scopes = [self.scope] if own else list(self.scope.around())
+        found = self.found(parts, tree, self.context.is_nested, scopes)
         if found is None and len(parts) > 1:
-            return self.found(parts, tree, self.context.may_be_nested)
+            return self.found(parts, tree, self.context.may_be_nested, scopes)
         return found
 
     def found(
-        self, parts: tuple[str, ...], tree: exp.Column, has_fields: Callable[[str], bool]
+        self,
+        parts: tuple[str, ...],
+        tree: exp.Column,
+        has_fields: Callable[[str], bool],
+        scopes: Sequence[Scope],
     ) -> Found | None:
-        for scope in self.scope.around():
+        for scope in scopes:
             try:
                 found = scope.find(parts, has_fields)
             except AmbiguousNameError:

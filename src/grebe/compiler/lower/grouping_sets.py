@@ -105,10 +105,19 @@ def keys_of(
     sets = _sets(reader, group)
     if all(len(element) == 1 for element in sets) and not _written_as_sets(group):
         return Keys(tuple(reader.keys))
+    _check_keys(context, reader.keys, group)
     crossed = [sum(chosen, ()) for chosen in product(*sets)]
     if len(crossed) > 256:
         context.stop("grouping_sets", f"{len(crossed)} grouping sets are too many", group)
     return Keys(tuple(reader.keys), tuple(tuple(dict.fromkeys(chosen)) for chosen in crossed))
+
+
+def _check_keys(context: Context, keys: Sequence[Scalar], group: exp.Group) -> None:
+    """Two keys over the same columns may be one to Spark, as `a + b` and `b + a` are."""
+    made = [key.columns for key in keys if key.column is None and key.columns]
+    if context.dialect == "spark" and len(set(made)) < len(made):
+        message = "whether two keys of its grouping sets are one is for Spark to say"
+        context.refuse(ReasonCode.TRANSLATION_DIFFERS, message, group)
 
 
 def _written_as_sets(group: exp.Group) -> bool:

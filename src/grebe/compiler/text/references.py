@@ -153,21 +153,32 @@ def loose_references(text: str, dialect: str) -> References:
 def _chains(text: str, dialect: str) -> Iterator[tuple[Span, Parts, bool]]:
     """Dotted names that stand where a table can: behind FROM, JOIN or TABLE; whether aliased."""
     tokens = tokens_of(text, dialect)
-    for index, token in enumerate(tokens[:-1] if tokens else []):
-        if token.text.upper() not in _BEFORE_TABLE or token.token_type in _NAMES:
+    for index, token in enumerate(tokens):
+        word = token.text.upper()
+        if word not in _BEFORE_TABLE or token.token_type in _NAMES:
             continue
         if _is_part_of_call(tokens, index):
             continue
-        chain = _chain(tokens, index + 1)
-        if not chain:
-            continue
-        end = index + 1 + 2 * len(chain) - 1
-        following = tokens[end] if end < len(tokens) else None
-        if following is not None and following.token_type is TokenType.L_PAREN:
-            continue  # a table function
-        span = Span(chain[0].start, chain[-1].end + 1)
-        alone = token.text.upper() == "TABLE"  # `TABLE t` takes no alias
-        yield span, tuple(item.text for item in chain), alone or _is_alias(following)
+        at: int | None = index + 1
+        while at is not None:
+            chain = _chain(tokens, at)
+            end = at + 2 * len(chain) - 1
+            following = tokens[end] if end < len(tokens) else None
+            called = following is not None and following.token_type is TokenType.L_PAREN
+            if not chain or called:  # a query or a table function
+                break
+            span = Span(chain[0].start, chain[-1].end + 1)
+            alone = word == "TABLE"  # `TABLE t` takes no alias
+            yield span, tuple(item.text for item in chain), alone or _is_alias(following)
+            at = _behind_comma(tokens, end) if word == "FROM" else None
+
+
+def _behind_comma(tokens: Sequence[Token], at: int) -> int | None:
+    """Where the next table of a list begins, behind the alias of the one before."""
+    if at < len(tokens) and _is_alias(tokens[at]):
+        at += 2 if tokens[at].text.upper() == "AS" else 1
+    is_comma = at < len(tokens) and tokens[at].token_type is TokenType.COMMA
+    return at + 1 if is_comma else None
 
 
 def _is_part_of_call(tokens: Sequence[Token], index: int) -> bool:

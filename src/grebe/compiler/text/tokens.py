@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from sqlglot.tokenizer_core import Token, TokenType
 
+from grebe.compiler.text.comments import blanked
 from grebe.compiler.text.dialect import READ
 from grebe.compiler.text.spans import Span
 
@@ -23,7 +24,7 @@ class Word(NamedTuple):
 def tokens_of(text: str, dialect: str) -> list[Token]:
     """The tokens of a text, without comments."""
     found: list[Token] = []
-    for token in READ[dialect].get_or_raise(READ[dialect]).tokenize(text):
+    for token in READ[dialect].get_or_raise(READ[dialect]).tokenize(blanked(text)):
         # A number with a suffix becomes a number and a cast that stand at the same place.
         if not found or token.start > found[-1].end:
             found.append(token)
