@@ -131,6 +131,22 @@ def test_an_adopted_copy_lives_on_its_own_files(
 
 
 @pytest.mark.spark
+def test_what_is_removed_in_an_adopted_copy_is_gone_from_its_own_files_only(
+    original: Path, copy: Path, grebe: Grebe, spark: SparkSession
+) -> None:
+    assert grebe("adopt", folder=copy).code == 0
+    with Project.open(copy, spark=spark) as project:
+        change(project, 4)
+        assert not project.refresh().failed
+        project.vacuum("lake.shop.rows", retention="0 days", force=True)
+        project.recover()
+    for view in ("lake.shop.rows", "delta.shop.joined", "duck.shop.sums", "single.shop.sums"):
+        assert grebe("drop", view, "-y", folder=copy).code == 0
+    for command in ("recover", "status", "refresh", "verify", "retention"):
+        assert grebe(command, folder=copy).code == 0
+
+
+@pytest.mark.spark
 def test_a_copy_may_begin_with_nothing_but_its_sources(
     original: Path, copy: Path, grebe: Grebe, spark: SparkSession
 ) -> None:
