@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -161,6 +161,9 @@ class SourcePoint:
     schema_id: str
     fingerprint: str | None = None
     """The definition fingerprint when the source is itself a view."""
+    columns: tuple[Column, ...] | None = None
+    """The columns that the view's rows were made from: a name may mean another one by now. None:
+    nobody wrote them down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,14 +212,17 @@ class Frontier:
         )
 
 
-def _point_to_dict(point: SourcePoint) -> dict[str, str | None]:
-    return {
+def _point_to_dict(point: SourcePoint) -> dict[str, Any]:
+    document: dict[str, Any] = {
         "identity": point.identity,
         "version": point.version,
         "committed_at": point.committed_at.isoformat() if point.committed_at else None,
         "schema_id": point.schema_id,
         "fingerprint": point.fingerprint,
     }
+    if point.columns is not None:
+        document["columns"] = [[item.id, item.name, item.type] for item in point.columns]
+    return document
 
 
 def _point_from_dict(document: Mapping[str, Any]) -> SourcePoint:
@@ -227,7 +233,12 @@ def _point_from_dict(document: Mapping[str, Any]) -> SourcePoint:
         committed_at=datetime.fromisoformat(stamp) if stamp else None,
         schema_id=document["schema_id"],
         fingerprint=document.get("fingerprint"),
+        columns=_columns_from(document.get("columns")),
     )
+
+
+def _columns_from(items: Sequence[tuple[int, str, str]] | None) -> tuple[Column, ...] | None:
+    return None if items is None else tuple(Column(*item) for item in items)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from grebe.api.facts import Facts
+from grebe.api.facts import Facts, SourceFacts
 from grebe.api.written import Written
-from grebe.engine.shown import shown_storage
-from grebe.errors import GrebeError
-from grebe.formats.base import OWN, Head, WindowStats
+from grebe.engine.columns import CHANGED, drifted
+from grebe.engine.shown import PUBLIC, STORED, shown_storage, shows
+from grebe.errors import GrebeError, HistoryExpiredError
+from grebe.formats.base import OWN, Head, Source, WindowStats
 from grebe.model import Position, Reason, SourcePoint, State, TableName, Window
 
 if TYPE_CHECKING:
@@ -76,10 +77,22 @@ class Look:
         """The storage table that a public name shows."""
         return shown_storage(name, self.tables.shown(name, self.session))
 
+    def shows(self, name: TableName, storage: TableName) -> bool:
+        """Whether a public name shows a storage table, by the SELECT that this one keeps."""
+        text = self.tables.shown(name, self.session)
+        if shown_storage(name, text) != storage:
+            return False
+        if not self.source(storage).capabilities.head_without_spark:
+            return True  # to look closer would cost a job for every view
+        kept = (self.tables.properties(storage, self.session) or {}).get(PUBLIC)
+        if kept is None or '"' in self.tables.relation(storage):  # a text in other words
+            return True
+        return shows(text, kept.replace(STORED, self.tables.relation(storage)))
+
     def head(self, name: TableName) -> Head:
         """Where a table stands."""
         if name not in self._heads:
-            self._heads[name] = self.tables.source(name, self.session).head()
+            self._heads[name] = self.source(name).head()
         return self._heads[name]
 
     def position(self, name: TableName) -> Position | None:
@@ -97,7 +110,11 @@ class Look:
 
     def stats(self, name: TableName, window: Window) -> WindowStats:
         """What metadata says of a window."""
-        return self.tables.source(name, self.session).window_stats(window)
+        return self.source(name).window_stats(window)
+
+    def source(self, name: TableName) -> Source:
+        """The table as a source; Spark is asked for only when rows are read through it."""
+        return self.tables.source(name, self.session)
 
 
 def refreshed_at(
@@ -193,7 +210,7 @@ def _standing(view: Written, look: Look) -> Standing:
         reason = Reason("frontier-unproven", position.unproven)
         return Standing(State.STALE, (reason,), position=position)
     found = _against_sources(facts, position, look)
-    if found.state is State.FRESH and look.shown(view.name) != facts.storage:
+    if found.state is State.FRESH and not look.shows(view.name, facts.storage):
         reason = Reason("not-shown", "the public name does not show the rows that are stored")
         return Standing(State.STALE, (reason,), position=position)
     return found
@@ -207,13 +224,14 @@ def _against_sources(facts: Facts, position: Position, look: Look) -> Standing:
     for source in facts.sources:
         head = look.head(source.name)
         point = points.get(str(source.name))
-        found = _against(source.name, point, head, look)
+        kept = dict(facts.frozen).get(str(source.name), ())
+        found = _against(source, point, head, look) or _came_back(kept, source, point, look)
         if isinstance(found, Reason):
             reasons.append(found)
         elif found is not None:
             moved.append(found)
         elif point is not None and point.version != head.version:
-            settles |= _is_old(point, head)
+            settles |= _is_old(point, head) or point.schema_id != head.schema.id
     if not moved and not reasons:
         return Standing(State.FRESH, position=position, settles=settles)
     dated = [item.since for item in moved if item.since]
@@ -225,15 +243,45 @@ def _against_sources(facts: Facts, position: Position, look: Look) -> Standing:
 
 
 def _against(
-    name: TableName, point: SourcePoint | None, head: Head, look: Look
+    source: SourceFacts, point: SourcePoint | None, head: Head, look: Look
 ) -> Moved | Reason | None:
+    name = source.name
     if point is None or point.identity != head.identity:
         return Reason("source-replaced", f'table "{name}" is another one than before')
     window = Window(point.version, head.version)
     if window.is_empty or _is_settled(name, point, look):
         return None
+    if point.schema_id != head.schema.id and (reason := _drifted(source, point, head, look)):
+        return reason
     stats = look.stats(name, window)
     return None if stats.only_maintenance else Moved(name, window, stats.since or head.committed_at)
+
+
+def _came_back(
+    kept: Sequence[str], source: SourceFacts, point: SourcePoint | None, look: Look
+) -> Reason | None:
+    """Why a star may mean more than before: a column of its own is there again."""
+    now = look.head(source.name).schema
+    if point is None or point.schema_id == now.id:
+        return None
+    try:
+        before = look.source(source.name).schema_at(point.version).names
+    except HistoryExpiredError:
+        return None
+    again = [name for name in kept if name in now.names and name not in before]
+    if not again:
+        return None
+    return Reason(CHANGED, f'column "{again[0]}" of table "{source.name}" is there again')
+
+
+def _drifted(source: SourceFacts, point: SourcePoint, head: Head, look: Look) -> Reason | None:
+    """Why the columns that the rows were made from are not those that their names mean now."""
+    table = look.source(source.name)
+    found = drifted(source.name, point, head, source.columns, table)
+    if found is None and point.columns is not None:  # a part of one may have been made anew
+        window = Window(point.version, head.version)
+        found = table.unreadable(window, [column.id for column in point.columns])
+    return found if found and found.code == CHANGED else None
 
 
 def _is_old(point: SourcePoint, head: Head) -> bool:

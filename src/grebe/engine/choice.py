@@ -11,9 +11,10 @@ from typing import Final
 from grebe.compiler.clock import reads_clock
 from grebe.compiler.cost import SHARE, Past, Sizes, full_is_cheaper
 from grebe.compiler.plan import LAYOUT
+from grebe.engine.columns import changed
 from grebe.engine.shown import shown_storage
 from grebe.engine.views import Used, View
-from grebe.errors import NotIncrementalError, RefreshError
+from grebe.errors import GrebeError, NotIncrementalError, RefreshError
 from grebe.formats.base import Head, Source, WindowStats
 from grebe.model import Outcome, Policy, Position, Reason, SourcePoint, TableName, Version, Window
 
@@ -89,7 +90,8 @@ def choose(
         return Choice(Outcome.NO_OP)
     stats = {name: pins[name].source.window_stats(window) for name, window in moved.items()}
     if all(item.only_maintenance for item in stats.values()):
-        return Choice(Outcome.NO_OP, settle=_is_old(position, pins))
+        settle = _is_old(position, pins) or _has_other_columns(position, pins)
+        return Choice(Outcome.NO_OP, settle=settle)
     if view.plan.reasons:
         return _refused(view, policy, view.plan.reasons)
     listed = tuple(windows.items())
@@ -117,20 +119,25 @@ def replaced(
     storage = shown_storage(view.name, shown)
     if storage is None or storage == view.storage_name:
         return None
-    before = position_of(storage)
+    if view.generation_of(storage) or storage == view.storage_of(0):
+        return Reason("foreign-write", f"{storage.name} was broken by somebody else")
+    try:
+        before = position_of(storage)
+    except GrebeError as error:
+        return Reason(_OWN, f"{storage.name} cannot be read: {error}")
     if before is None:
         return None
     _refuse_newer(view, before)
     kept = kept_of(storage) or {}
     where = f"the rows before are in {storage.name}"
-    if before.frontier is None or not _is_same_text(view, kept):
+    if before.frontier is None or not is_same_text(view, kept):
         return Reason(_OWN, f"the definition is another one; {where}")
     return _moved_below(view, before.frontier.by_source, kept, pins) or Reason(
         "engine-version-changed", f"this grebe stores the same definition in another way; {where}"
     )
 
 
-def _is_same_text(view: View, kept: Mapping[str, str]) -> bool:
+def is_same_text(view: View, kept: Mapping[str, str]) -> bool:
     """True when nobody changed the view itself: only what it reads can be another thing now."""
     own = view.properties()
     same = all(kept.get(key) == own[key] for key in ("grebe.sql", "grebe.settings"))
@@ -186,6 +193,16 @@ def _is_old(position: Position, pins: Mapping[TableName, Pinned]) -> bool:
     )
 
 
+def _has_other_columns(position: Position, pins: Mapping[TableName, Pinned]) -> bool:
+    """True when columns changed that the view does not read: nobody has to look at that twice."""
+    points = position.frontier.by_source if position.frontier else {}
+    return any(
+        points[str(name)].schema_id != pin.head.schema.id
+        for name, pin in pins.items()
+        if str(name) in points
+    )
+
+
 def _distrust(position: Position) -> tuple[Reason, ...]:
     """Why the stored rows cannot be built upon."""
     layout = position.frontier.state_layout if position.frontier else LAYOUT
@@ -218,6 +235,9 @@ def _window(
 ) -> Window | Reason:
     if point is None or point.identity != pin.head.identity:
         return Reason("source-replaced", f'table "{name}" is another one than before')
+    columns = [item.column for item in used]
+    if reason := changed(name, point, pin.head, columns, pin.source):
+        return reason
     if point.version == pin.rows:
         return Window(pin.head.version, pin.head.version)
     window = Window(point.version, pin.head.version)
@@ -228,12 +248,17 @@ def _window(
 
 def _refused(view: View, policy: Policy, reasons: Sequence[Reason]) -> Choice:
     if policy is Policy.STRICT:
-        raise NotIncrementalError(
-            f'view "{view.name}" cannot be refreshed incrementally',
-            reasons,
-            hint='refresh it once in full, or set the policy to "auto"',
-        )
+        raise not_incremental(view, reasons)
     return Choice(Outcome.FULL, tuple(reasons))
+
+
+def not_incremental(view: View, reasons: Sequence[Reason]) -> NotIncrementalError:
+    """The error for a view that may not be refreshed in full, and cannot otherwise."""
+    return NotIncrementalError(
+        f'view "{view.name}" cannot be refreshed incrementally',
+        reasons,
+        hint='refresh it once in full, or set the policy to "auto"',
+    )
 
 
 def _full_is_cheaper(

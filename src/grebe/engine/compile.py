@@ -32,7 +32,13 @@ from grebe.engine.meaning import Meaning, known_meaning, meaning_key, remembered
 from grebe.engine.public import public_sql
 from grebe.engine.spark_types import type_text
 from grebe.engine.views import Definition, Used, View, used_columns
-from grebe.errors import DefinitionError, InternalError, UnknownTableError, UnsupportedSQLError
+from grebe.errors import (
+    DefinitionError,
+    GrebeError,
+    InternalError,
+    UnknownTableError,
+    UnsupportedSQLError,
+)
 from grebe.formats.base import Source
 from grebe.formats.identity import quoted
 from grebe.model import Column, Reason, Schema, TableName
@@ -73,7 +79,9 @@ def compile_view(
             "reserved_name", f'the name "{definition.name.name}" begins with the reserved prefix'
         )
     tables = _looked_up(definition, resolve, open_source, views)
-    definition = replace(definition, frozen=tables.frozen)
+    # What was there at creation and is gone now may come back.
+    kept = {**dict(tables.frozen), **definition.columns_of}
+    definition = replace(definition, frozen=tuple(sorted(kept.items())))
     meaning = _meaning(definition, spark, tables)
     definition = replace(definition, meaning=meaning.kept_as)
     lowered = _lowered(definition, tables, meaning)
@@ -270,7 +278,7 @@ def _stored(view: View, open_source: Open) -> list[Used]:
     """The columns of a parent's storage table; as they will be, where it is not made yet."""
     try:
         return _used(open_source(view.storage_name))
-    except UnknownTableError:
+    except GrebeError:  # not made yet, or broken: its own refresh says so, or makes another one
         return [Used(column.name, column.id, column.type) for column in view.stored.columns]
 
 
@@ -281,12 +289,17 @@ def fits_parents(view: View, views: Mapping[str, View]) -> bool:
 
 
 def fits_sources(view: View, pins: Mapping[TableName, Pinned]) -> bool:
-    """False when a column that the view reads has another id, name or type by now."""
+    """False when a column that the view reads has another id, name or type by now.
+
+    So it is when one of those that `*` means came back.
+    """
+    given = {name: pin.head.schema for name, pin in pins.items()}
+    kept, seen = view.definition.columns_of, dict(view.seen)
     return all(
-        _has(pins[name].head.schema, item)
+        all(_has(given[name], item) for item in used)
+        and all(item in seen[name] for item in kept.get(str(name), ()) if item in given[name].names)
         for name, used in view.sources
-        if name in pins
-        for item in used
+        if name in given
     )
 
 
@@ -355,7 +368,13 @@ def _compiled(
     stored = Schema("0", tuple(Column(i, name, kind) for i, (name, kind) in enumerate(found, 1)))
     partitions = stored_partitions(definition.partitioned_by, plan)
     clustered = stored_order(definition.clustered_by, plan)
-    return View(definition, plan, columns, stored, sources, parents, partitions, clustered)
+    seen = tuple(
+        (analysis.names[table], tuple(item.name for item in analysis.schemas[table]))
+        for table in used
+    )
+    return View(
+        definition, plan, columns, stored, sources, parents, partitions, clustered, seen=seen
+    )
 
 
 _FIELD: Final = re.compile(r"(`(?:[^`]|``)*`|[A-Za-z_][A-Za-z0-9_]*):")

@@ -19,10 +19,11 @@ from grebe.engine.refresh import RefreshResult
 from grebe.engine.run import Options, Run, with_settings
 from grebe.engine.session import open_session
 from grebe.engine.shown import shown_storage
+from grebe.engine.soundness import is_there, next_usable
 from grebe.engine.tables import Tables
 from grebe.engine.verify import Report, verify
 from grebe.engine.views import Definition, View, as_created
-from grebe.errors import ConfigError, NotIncrementalError, UnknownTableError
+from grebe.errors import ConfigError, GrebeError, NotIncrementalError, UnknownTableError
 from grebe.model import Policy, RunId, TableName
 
 if TYPE_CHECKING:
@@ -121,7 +122,8 @@ class Engine:
         definition = replace(definition, settings=definition.settings or kept)
         with self.pool.lent() as session:
             view = self._compiled(definition, session())
-        view = replace(view, replaces=frozenset([shown] if shown else []))
+        given_up = max(definition.generation, view.generation_of(shown))
+        view = replace(view, replaces=frozenset([shown] if shown else [])).next_generation(given_up)
         levels({**{k: v.parents for k, v in self.views.items()}, str(view.name): view.parents})
         return view
 
@@ -165,7 +167,13 @@ class Engine:
     def add(self, view: View) -> View:
         """A compiled view, known from now on."""
         # Children compile against the storage table, so it exists from now on, without a commit.
-        make_storage(view, self.tables.storage(view.storage_name, self.spark))
+        try:
+            make_storage(view, self.tables.storage(view.storage_name, self.spark))
+        except GrebeError:
+            # What is there and not as it was made is for a refresh to judge, which may give it up.
+            was_there = view.storage_name in view.replaces
+            if not was_there and not is_there(view.storage_name, self.tables, lambda: self.spark):
+                raise
         self.views[str(view.name)] = view
         return view
 
@@ -197,6 +205,7 @@ class Engine:
             Options(policy, jobs, parents, trigger, self.lease_seconds),
             self.registry,
             self._again,
+            self._given_up,
         )
         run.run_id = run_id or run.run_id
         return run.refresh()
@@ -207,6 +216,11 @@ class Engine:
         It may take the place of the former one, but not of what others published meanwhile.
         """
         made = self.compile(view.definition)
+        return self.add(replace(made, replaces=view.replaces | {view.storage_name}))
+
+    def _given_up(self, view: View) -> View:
+        """The same view in the next of its tables that can be used: one is broken."""
+        made = next_usable(view, self.tables, lambda: self.spark)
         return self.add(replace(made, replaces=view.replaces | {view.storage_name}))
 
     def recover(self, *, older_than: timedelta = HOUR) -> list[Repair]:

@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from grebe.compiler.emit import Leaf, emit
-from grebe.engine.shown import shown_storage
+from grebe.config import TableFormat
+from grebe.engine.shown import PUBLIC as PUBLIC
+from grebe.engine.shown import STORED as STORED
+from grebe.engine.shown import shown_storage, shows
 from grebe.engine.tables import Tables
 from grebe.engine.views import View
-from grebe.errors import ConflictError
+from grebe.errors import ConflictError, GrebeError, StepFailedError
+from grebe.formats.base import OWN
 from grebe.formats.identity import quoted
 from grebe.model import TableName
 from grebe.sql_text import made
@@ -22,10 +26,7 @@ ALTERED = "view-altered"
 """The code of refreshes that came too late: somebody changed the definition meanwhile."""
 
 
-STORED = made("stored")
-"""The relation that `PUBLIC` reads."""
-PUBLIC = "grebe.public"
-"""The property of a storage table that holds the SELECT behind the public name."""
+TAKEN = "name-taken"
 
 
 def kept_properties(view: View) -> dict[str, str]:
@@ -67,6 +68,46 @@ def may_replace(view: View, shown: TableName | None) -> bool:
     return shown is None or shown == view.storage_name or shown in view.replaces
 
 
+def refuse_taken(view: View, shown: str | None) -> None:
+    """Nothing, unless somebody's own view has the public name: it would be lost.
+
+    Raises:
+        ConflictError: with what to do about it.
+    """
+    if shown is not None and OWN not in shown:
+        raise _taken(view, "view", " ".join(shown.split()))
+
+
+def _taken(view: View, what: str, detail: str) -> ConflictError:
+    return ConflictError(
+        f'the name of view "{view.name}" is taken by a {what} that is not grebe\'s',
+        detail=detail[:200],
+        hint=f"DROP {what.upper()} {view.name.quoted()} or give it another name, then refresh",
+        code=TAKEN,
+    )
+
+
+def keeps_words(view: View, tables: Tables) -> bool:
+    """Whether the text behind the public name is the one that was given, to the letter."""
+    return tables.settings.catalog(view.name.catalog).format is not TableFormat.DUCKLAKE
+
+
+def is_as_published(view: View, tables: Tables, shown: str | None) -> bool:
+    """False when the public name shows something else than this view says, over its own rows."""
+    if not keeps_words(view, tables):
+        return True
+    return shows(shown, public_sql(view, tables.relation(view.storage_name)))
+
+
+def restore_properties(view: View, tables: Tables, spark: SparkSession) -> None:
+    """Write down again what the storage table is to keep, where somebody changed it."""
+    wanted = kept_properties(view)
+    found = tables.properties(view.storage_name, lambda: spark) or {}
+    lost = {key: value for key, value in wanted.items() if found.get(key) != value}
+    if lost:
+        tables.keep(view.storage_name, lambda: spark, lost)
+
+
 def altered(view: View) -> ConflictError:
     """The error for a view whose definition of before must not be shown again."""
     return ConflictError(
@@ -83,7 +124,29 @@ def publish(tables: Tables, spark: SparkSession, view: View) -> None:
     Raises:
         ConflictError: it shows another definition by now, which would be undone.
     """
-    if not may_replace(view, shown_storage(view.name, tables.shown(view.name, lambda: spark))):
+    shown = tables.shown(view.name, lambda: spark)
+    refuse_taken(view, shown)
+    if not may_replace(view, shown_storage(view.name, shown)):
         raise altered(view)
     stored = tables.relation(view.storage_name)
-    tables.publish(view.name, spark, lambda dialect: public_sql(view, stored, dialect))
+    try:
+        tables.publish(view.name, spark, lambda dialect: public_sql(view, stored, dialect))
+    except Exception as error:  # Spark's own, and the catalog's
+        if _is_table(view.name, tables, spark):
+            raise _taken(view, "table", f"{view.name} is a table") from error
+        if isinstance(error, GrebeError):
+            raise
+        raise StepFailedError(
+            f'the public name of view "{view.name}" cannot be made',
+            detail=str(error).split("\n", maxsplit=1)[0],
+            hint=f"look at {view.name} in its catalog, then refresh",
+            step="publish",
+        ) from error
+
+
+def _is_table(name: TableName, tables: Tables, spark: SparkSession) -> bool:
+    try:
+        tables.source(name, lambda: spark).head()
+    except Exception:  # whatever is there, it is none that can be read
+        return False
+    return True

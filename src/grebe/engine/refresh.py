@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
@@ -25,7 +25,17 @@ from grebe.engine.execute import DRIVER_ROWS, Execution
 from grebe.engine.facts import delta_facts
 from grebe.engine.making import make_storage
 from grebe.engine.nearby import Nearby
-from grebe.engine.public import altered, may_replace, publish
+from grebe.engine.public import (
+    PUBLIC,
+    altered,
+    is_as_published,
+    keeps_words,
+    kept_properties,
+    may_replace,
+    publish,
+    refuse_taken,
+    restore_properties,
+)
 from grebe.engine.result import RefreshResult as RefreshResult
 from grebe.engine.shown import shown_storage
 from grebe.engine.tables import Tables
@@ -42,6 +52,7 @@ from grebe.model import (
     Outcome,
     Policy,
     Position,
+    Reason,
     RunId,
     SourcePoint,
     TableName,
@@ -55,6 +66,7 @@ if TYPE_CHECKING:
     from grebe.compiler.cost import Past
 
 ENGINE_VERSION = "0.1"
+NOT_SHOWN: Final = Reason("not-shown", "the public name did not show the rows that are stored")
 _CONSTRAINTS: Final = "spark.sql.constraintPropagation.enabled"
 """What Spark infers from filters grows exponentially with the columns that a plan renames, until
 memory is gone; the rules put their own filters where they matter."""
@@ -109,6 +121,7 @@ class Refresh:
         position = self.position
         shown = self.tables.shown(self.view.name, self.session)
         storage = shown_storage(self.view.name, shown)
+        refuse_taken(self.view, shown)
         if not may_replace(self.view, storage):
             raise altered(self.view)
         choice = choose(
@@ -121,9 +134,18 @@ class Refresh:
         )
         reach("refresh.planned")
         done = self._carry_out(choice, position)
+        reasons = choice.reasons
+        looks = done.outcome is not Outcome.INCREMENTAL
+        if storage == self.view.storage_name and not self._is_shown(shown, storage, looks=looks):
+            reasons, shown = (*reasons, NOT_SHOWN), None
+        if done.outcome is Outcome.FULL and not keeps_words(self.view, self.tables):
+            shown = None  # nobody can tell whether it is still the one that was published
+        if shown is None or done.outcome is Outcome.FULL:
+            restore_properties(self.view, self.tables, self.session())
         checked = 0.0
         if storage != self.view.storage_name:
             checked = self._check_first_build()
+        if storage != self.view.storage_name or shown is None:
             publish(self.tables, self.session(), self.view)
             reach("refresh.shown")
         wrote = done.committed is not None and done.outcome is not Outcome.NO_OP
@@ -132,7 +154,7 @@ class Refresh:
             outcome=done.outcome,
             run_id=self.run_id,
             seconds=time.monotonic() - started,
-            reasons=choice.reasons,
+            reasons=reasons,
             rows_in=done.rows_in,
             rows_out=_rows_out(done.committed) if done.changed is None else done.changed,
             frontier=done.frontier or position.frontier,
@@ -221,6 +243,15 @@ class Refresh:
         pin = pins[name]
         return pin.source.version_stats(pin.head.version, [column.id for column in used])
 
+    def _is_shown(self, shown: str | None, storage: TableName, *, looks: bool) -> bool:
+        """Whether the public name, and who reads by what the table keeps, see what was published.
+
+        ``looks`` at what it keeps, which a small change need not pay for.
+        """
+        kept = (self._kept_of(storage) or {}).get(PUBLIC) if looks else None
+        as_kept = kept in (None, kept_properties(self.view)[PUBLIC])
+        return as_kept and is_as_published(self.view, self.tables, shown)
+
     def _position_of(self, storage: TableName) -> Position | None:
         return self.tables.position(storage, self.session)
 
@@ -300,7 +331,11 @@ class Refresh:
         return source.version_stats(position.version, ids)
 
     def _frontier(self, outcome: Outcome) -> Frontier:
-        own = {str(name): point_of(pin) for name, pin in self.pins.items()}
+        used = dict(self.view.sources)
+        own = {
+            str(name): replace(point_of(pin), columns=tuple(item.column for item in used[name]))
+            for name, pin in self.pins.items()
+        }
         return Frontier(
             sources=tuple(sorted({**self.inherited, **own}.items())),
             fingerprint=self.view.fingerprint,

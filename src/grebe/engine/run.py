@@ -6,26 +6,34 @@ import logging
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import count
 from typing import TYPE_CHECKING
 
 from grebe.compiler.join_keys import join_keys
 from grebe.compiler.nodes import MarkJoin, walk
-from grebe.engine.choice import Pinned
+from grebe.engine.choice import Pinned, not_incremental
 from grebe.engine.compile import fits_parents, fits_sources
-from grebe.engine.cut import Cut, parent_pin, point_of, take
+from grebe.engine.cut import NOWHERE, Cut, parent_pin, point_of, take
 from grebe.engine.deltas import Deltas
 from grebe.engine.graph import levels, with_parents
 from grebe.engine.lease import SECONDS, Leases, owner_of
 from grebe.engine.nearby import Nearby
 from grebe.engine.pool import Pool
 from grebe.engine.refresh import Refresh, RefreshResult
+from grebe.engine.shown import shown_storage
+from grebe.engine.soundness import UNREADABLE, altered
 from grebe.engine.tables import Tables
 from grebe.engine.upkeep import keep_up
 from grebe.engine.views import View
-from grebe.errors import ConflictError, GrebeError, InternalError, LeaseHeldError
+from grebe.errors import (
+    ConflictError,
+    GrebeError,
+    InternalError,
+    LeaseHeldError,
+    UnknownOutcomeError,
+)
 from grebe.formats.base import STAGED
 from grebe.formats.failpoints import reach
 from grebe.formats.guards import disk_trouble, failed
@@ -61,6 +69,14 @@ class _Work:
     deltas: Deltas
     nearby: Nearby
     leases: Leases
+    taken: Mapping[str, TableName]
+    """The storage tables that the positions of the cut are those of."""
+
+    def position(self, view: View, tables: Tables, spark: Callable[[], SparkSession]) -> Position:
+        """Where a view stood when the sources were pinned; of one that has another table, now."""
+        if self.taken.get(str(view.name)) == view.storage_name:
+            return self.cut.positions[str(view.name)]
+        return tables.position(view.storage_name, spark) or NOWHERE
 
 
 @dataclass(slots=True)
@@ -79,6 +95,8 @@ class Run:
     registry: Registry | None = None
     recompile: Callable[[View], View] | None = None
     """Compiles a view again, over its sources as they are."""
+    give_up: Callable[[View], View] | None = None
+    """The same view in another storage table, where its own is broken."""
     run_id: RunId = field(default_factory=lambda: RunId(uuid.uuid4().hex[:12]))
     began: datetime = field(default_factory=lambda: datetime.now(UTC))
     results: dict[str, RefreshResult] = field(default_factory=dict)
@@ -95,7 +113,8 @@ class Run:
             cut = self._cut(leases)
             reach("run.pinned")
             deltas = Deltas(self._columns(), self._stage)
-            work = _Work(cut, deltas, self._nearby(deltas), leases)
+            taken = {name: view.storage_name for name, view in self.views.items()}
+            work = _Work(cut, deltas, self._nearby(deltas), leases, taken)
             for level in levels({name: view.parents for name, view in self.views.items()}):
                 with ThreadPoolExecutor(max_workers=max(1, self.options.jobs)) as pool:
                     done = pool.map(lambda name: self._one(name, work), level)
@@ -167,9 +186,13 @@ class Run:
         return True
 
     def _one(self, name: str, work: _Work) -> RefreshResult:
-        view = self.views[name]
         if name in self.results:
             return self.results[name]
+        if not fits_parents(self.views[name], {**self.around, **self.views}):
+            self._compiled_again(name)  # a parent has another storage table since this run began
+            if name in self.results:
+                return self.results[name]
+        view = self.views[name]
         failed = [parent for parent in view.parents if self._has_failed(parent)]
         if failed:
             reason = Reason("upstream-failed", f"not refreshed, because {', '.join(failed)} failed")
@@ -178,7 +201,7 @@ class Run:
         reach("run.begun")
         try:
             with self.pool.lent() as session:
-                result = self._refreshed(view, work, session)
+                result = self._sound(view, work, session)
         except GrebeError as error:
             result = self._failed(view, error)
         except Exception as error:  # what nobody foresaw stops one view, not its siblings
@@ -189,11 +212,67 @@ class Run:
         work.leases.release(name)
         return result
 
-    def _refreshed(
-        self, view: View, work: _Work, session: Callable[[], SparkSession]
+    def _sound(self, view: View, work: _Work, session: Callable[[], SparkSession]) -> RefreshResult:
+        """The refresh of a view; in another storage table where its own cannot be used any more."""
+        unread = work.cut.unread.get(str(view.name))
+        full = self.options.policy is Policy.FULL
+        position, because = NOWHERE, None
+        try:
+            if unread is None:
+                position = work.position(view, self.tables, session)
+                because = altered(view, position, self.tables, session)
+        except GrebeError as error:
+            unread = error
+        if unread is not None:
+            if not full or self.give_up is None:
+                raise _with_way_out(view, unread)
+            return self._given_up(view, work, session, Reason(UNREADABLE, unread.explain()))
+        if because is not None and self.give_up is not None:
+            if self._policy(view) is Policy.STRICT:
+                raise not_incremental(view, (because,))
+            return self._given_up(view, work, session, because)
+        try:
+            return self._refreshed(view, work, session, position)
+        except (ConflictError, LeaseHeldError, UnknownOutcomeError):
+            raise
+        except GrebeError as error:
+            shown = shown_storage(view.name, self.tables.shown(view.name, session))
+            was_there = position.version is not None or shown == view.storage_name
+            if not was_there or self.give_up is None:
+                raise
+            if not full:
+                raise (error if error.hint else _with_way_out(view, error)) from error.__cause__
+            # Whoever asks for all of it gets it, where it is the table that does not let us.
+            because = Reason(UNREADABLE, error.explain())
+            try:
+                return self._given_up(view, work, session, because)
+            except GrebeError:  # it is not the table
+                self.views[str(view.name)] = view
+                raise error from None
+
+    def _given_up(
+        self, view: View, work: _Work, session: Callable[[], SparkSession], because: Reason
     ) -> RefreshResult:
-        if str(view.name) in work.cut.unread:
-            raise work.cut.unread[str(view.name)]
+        """The refresh in the next table that can be used."""
+        if self.give_up is None:
+            raise InternalError.broken("nobody makes another storage table")
+        made = self.give_up(view)
+        self.views[str(view.name)] = made
+        position = self.tables.position(made.storage_name, session) or NOWHERE
+        result = self._refreshed(made, work, session, position)
+        told = tuple(reason for reason in result.reasons if reason.code != because.code)
+        return replace(result, reasons=(because, *told))
+
+    def _policy(self, view: View) -> Policy:
+        return self.options.policy or view.definition.policy
+
+    def _refreshed(
+        self,
+        view: View,
+        work: _Work,
+        session: Callable[[], SparkSession],
+        position: Position,
+    ) -> RefreshResult:
         for name, _ in view.sources:
             if name in work.cut.missing:
                 raise work.cut.missing[name]
@@ -213,8 +292,8 @@ class Run:
             deltas=work.deltas,
             nearby=work.nearby,
             stage=self._stage,
-            policy=self.options.policy or view.definition.policy,
-            position=work.cut.positions[str(view.name)],
+            policy=self._policy(view),
+            position=position,
             inherited=self._inherited(view, work.cut),
             past=work.leases.past(str(view.name)),
             began=self.began,
@@ -308,6 +387,12 @@ class Run:
                 except Exception:  # recovery removes it later
                     log.warning('staged table "%s" stays', name, exc_info=True)
         reach("run.cleaned")
+
+
+def _with_way_out(view: View, error: GrebeError) -> GrebeError:
+    """The error of a storage table that nobody can read, with what leads out of it."""
+    error.hint = f"grebe refresh {view.name} --full-refresh, which puts the rows into another table"
+    return error
 
 
 def _unforeseen(view: View, run_id: RunId, error: Exception) -> GrebeError:

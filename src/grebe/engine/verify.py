@@ -11,6 +11,7 @@ from grebe.compiler.clock import CLOCK, ZONE, stopped
 from grebe.compiler.facts import noise
 from grebe.compiler.nodes import Verbatim
 from grebe.compiler.verbatim import filled
+from grebe.engine.checkable import checked_frontier
 from grebe.engine.nearly import differing
 from grebe.engine.public import public_sql
 from grebe.engine.tables import Tables
@@ -68,11 +69,10 @@ def verify(view: View, tables: Tables, spark: SparkSession, sample: float | None
             code="sample",
         )
     position = tables.position(view.storage_name, lambda: spark)
-    if position is None or position.frontier is None:
-        raise CheckFailedError(f'view "{view.name}" was never refreshed', code="never-refreshed")
+    frontier = checked_frontier(view, tables, spark, position)
     try:
         with tuned(spark, SAFE):
-            rows = _compared(view, tables, spark, position, sample)
+            rows = _compared(view, tables, spark, position or Position(frontier, None), sample)
     except GrebeError:
         raise
     except Exception as error:  # Spark's own, and those of the wire below it
@@ -82,7 +82,7 @@ def verify(view: View, tables: Tables, spark: SparkSession, sample: float | None
             hint=disk_hint(error) or "the query itself fails on this data, or Spark does",
             step="verify",
         ) from error
-    return Report(view.name, rows, position.frontier.sources, sample)
+    return Report(view.name, rows, frontier.sources, sample)
 
 
 def check_first_build(

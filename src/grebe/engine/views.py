@@ -14,8 +14,11 @@ from grebe.compiler.plan import LAYOUT, RefreshPlan
 from grebe.compiler.statement import CHECK
 from grebe.config import Settings
 from grebe.errors import DefinitionError
-from grebe.model import Check, Partition, Policy, Schema, TableName
+from grebe.model import Check, Column, Partition, Policy, Schema, TableName
 from grebe.sql_text import PREFIX
+
+GENERATIONS = 64
+"""How many storage tables of one definition are looked for; nobody breaks so many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,8 @@ class Definition:
     """The columns that each relation had when the view was created: what `*` means ever after."""
     meaning: str = field(default="", compare=False)
     """What Spark said of the text, as it is kept: asked again only when something of it changed."""
+    generation: int = 0
+    """How many storage tables of this definition were given up, because somebody broke them."""
 
     @property
     def columns_of(self) -> dict[str, tuple[str, ...]]:
@@ -47,6 +52,11 @@ class Used:
     name: str
     id: int
     type: str
+
+    @property
+    def column(self) -> Column:
+        """The same, as tables say it."""
+        return Column(self.id, self.name, self.type)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +81,8 @@ class View:
     """What the user wrote, with marks for the tables: what `verify` compares with."""
     read: tuple[tuple[TableName, tuple[Used, ...]], ...] = ()
     """The columns that the text may read of each table."""
+    seen: tuple[tuple[TableName, tuple[str, ...]], ...] = ()
+    """The names of all columns that the sources had when the view was compiled."""
     replaces: frozenset[TableName] = frozenset()
     """Storage tables that this one may take the place of under the public name: what that showed
     when the view was compiled."""
@@ -93,8 +105,23 @@ class View:
     @property
     def storage_name(self) -> TableName:
         """The table that holds the rows; another definition has another table."""
-        own = f"{PREFIX}{self.name.name}_{self.fingerprint[:8]}"
-        return replace(self.name, name=own)
+        return self.storage_of(self.definition.generation)
+
+    def storage_of(self, generation: int) -> TableName:
+        """The table that holds the rows after so many were given up."""
+        mark = self.fingerprint[:8]
+        if generation:
+            mark = blake2b(f"{self.fingerprint} {generation}".encode(), digest_size=4).hexdigest()
+        return replace(self.name, name=f"{PREFIX}{self.name.name}_{mark}")
+
+    def generation_of(self, storage: TableName | None) -> int:
+        """Which of the tables of this definition one is; 0 for those of others."""
+        return next((n for n in range(1, GENERATIONS) if self.storage_of(n) == storage), 0)
+
+    def next_generation(self, generation: int | None = None) -> View:
+        """The same view in another table, which is empty or stands where it was left."""
+        following = self.definition.generation + 1 if generation is None else generation
+        return replace(self, definition=replace(self.definition, generation=following))
 
     @property
     def as_parent(self) -> Parent:

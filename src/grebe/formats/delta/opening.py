@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grebe.errors import HistoryExpiredError, SourceError, UnknownTableError
+from grebe.errors import CorruptFileError, HistoryExpiredError, SourceError, UnknownTableError
 from grebe.formats.base import STAGED, Expiry, Place, Select, Session, Source, Storage
 from grebe.formats.delta.log import Log
 from grebe.formats.delta.position import is_filled, read_position
@@ -85,7 +85,10 @@ class DeltaTables:
         """The text of the catalog's view, or of the file in the folder of the public name."""
         if self.place.spark_catalog:
             return described_view(spark(), self.relation(name))
-        return read_view(folder_of(self.place, name))
+        try:
+            return read_view(folder_of(self.place, name))
+        except CorruptFileError:  # nobody can read by it, and the next refresh writes it again
+            return None
 
     def taken(self, name: TableName, spark: Session) -> bool:
         """Whether the name is a table's: of the catalog, or a folder with a log."""

@@ -126,7 +126,7 @@ class DuckLakeStorage:
                 f"SELECT value FROM {lake.meta}.ducklake_tag WHERE object_id = {table.id}"
                 " AND key = 'comment' AND end_snapshot IS NULL"
             )
-        return dict(json.loads(found[0][0])) if found else {}
+        return _kept(found[0][0]) if found else {}
 
     def keep(self, properties: Mapping[str, str]) -> None:
         """Put these beside what the table was made with."""
@@ -205,6 +205,14 @@ def partition_items(parts: Sequence[Partition]) -> list[str]:
             hint = "a column, or year, month, day, hour, bucket(n, …) of one"
             raise unknown_partition(part, "DuckLake", hint)
     return list(dict.fromkeys(found))
+
+
+def _kept(comment: str | None) -> dict[str, str]:
+    """What a comment of ours holds; nothing for one that somebody else wrote or took away."""
+    try:
+        return {str(key): str(value) for key, value in json.loads(comment or "{}").items()}
+    except (ValueError, AttributeError):
+        return {}
 
 
 def duckdb_type(text: str) -> str:

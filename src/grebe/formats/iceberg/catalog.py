@@ -32,6 +32,9 @@ class Locator(Protocol):
 class SqlLocator(Protocol):
     """A catalog whose rows can be written, too."""
 
+    def forgets(self, name: TableName, kind: str) -> bool:
+        """Whether the name is in the list as that of a TABLE or a VIEW."""
+
     def forget(self, name: TableName) -> None:
         """Take a table out of the list, whatever became of its files."""
 
@@ -44,6 +47,7 @@ _QUERY = (
     "SELECT metadata_location FROM iceberg_tables"
     " WHERE catalog_name = {0} AND table_namespace = {0} AND table_name = {0}"
 )
+_KIND = f"{_QUERY.replace('metadata_location', 'iceberg_type')}"
 _NAMES = "SELECT table_namespace, table_name FROM iceberg_tables WHERE catalog_name = {0}"
 
 
@@ -78,6 +82,13 @@ class SqliteLocator:
                     f'catalog "{self._catalog}" cannot be read', detail=f"{self._path}: {error}"
                 ) from error
         raise UnknownTableError.named(str(name), [f"{name.catalog}.{s}.{t}" for s, t in known])
+
+    def forgets(self, name: TableName, kind: str) -> bool:
+        """True when the row of the name is of that kind; one without a kind is a table's."""
+        with closing(sqlite3.connect(self._path, timeout=10)) as connection:
+            key = (self._catalog, name.schema, name.name)
+            found = connection.execute(_KIND.format("?"), key).fetchone()
+        return found is not None and (found[0] or "TABLE") == kind
 
     def forget(self, name: TableName) -> None:
         """Delete the table's row."""
@@ -120,6 +131,15 @@ class PostgresLocator:
                 f'catalog "{self._catalog}" cannot be read', detail=str(error)
             ) from without_secrets(error)
         raise UnknownTableError.named(str(name), [f"{name.catalog}.{s}.{t}" for s, t in known])
+
+    def forgets(self, name: TableName, kind: str) -> bool:
+        """True when the row of the name is of that kind; one without a kind is a table's."""
+        import psycopg
+
+        with psycopg.connect(self._dsn, connect_timeout=10) as connection:
+            key = (self._catalog, name.schema, name.name)
+            found = connection.execute(_KIND.format("%s"), key).fetchone()
+        return bool(found) and ((found and found[0]) or "TABLE") == kind
 
     def forget(self, name: TableName) -> None:
         """Delete the table's row."""

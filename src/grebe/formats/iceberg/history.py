@@ -50,6 +50,8 @@ class History:
 
     refs: Mapping[str, int]
     snapshots: Mapping[int, Snapshot]
+    schema_id: int | None = None
+    """Of the columns that the table has now, where that is known."""
 
     @property
     def head(self) -> int | None:
@@ -99,7 +101,7 @@ class MetadataReader:
     def read_file(self, file: str) -> History:
         """The history that an earlier metadata file holds."""
         metadata = parse_metadata(file, self._bytes(file))
-        return History(metadata.refs, metadata.snapshots)
+        return History(metadata.refs, metadata.snapshots, metadata.current_schema_id)
 
     def _bytes(self, file: str) -> bytes:
         data = self.files.read([file])[0]

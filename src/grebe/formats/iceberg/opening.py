@@ -200,11 +200,21 @@ class IcebergTables:
 
     def remove(self, name: TableName, spark: Session) -> None:
         """Drop the table and its files; of one whose metadata is lost, what is left."""
+        known = self._known(name)
         try:
             run(spark(), f"DROP TABLE IF EXISTS {self.relation(name)} PURGE")
         except StepFailedError:
-            if not self._forgotten(name, spark):
-                raise
+            if self._forgotten(name, spark):
+                return
+            if self._is_lost(known, spark, "TABLE"):
+                self._forget(known, spark)
+            else:  # some of its files are gone: what is left of them stays
+                run(spark(), f"DROP TABLE IF EXISTS {self.relation(name)}")
+
+    def _forget(self, known: TableName, spark: Session) -> None:
+        locator = self._locator(spark)
+        if isinstance(locator, SqlLocator):
+            locator.forget(known)
 
     def _forgotten(self, name: TableName, spark: Session) -> bool:
         """Whether a table whose metadata is lost was taken out of the catalog, with its folder."""
@@ -224,8 +234,31 @@ class IcebergTables:
         return True
 
     def unpublish(self, name: TableName, spark: Session) -> None:
-        """Drop the Iceberg view."""
-        run(spark(), f"DROP VIEW IF EXISTS {self.relation(name)}")
+        """Drop the Iceberg view; of one that nobody can read any more, its name."""
+        try:
+            run(spark(), f"DROP VIEW IF EXISTS {self.relation(name)}")
+        except StepFailedError:
+            if not self._is_lost(self._known(name), spark, "VIEW"):
+                raise
+            self._forget(self._known(name), spark)
+
+    def _is_lost(self, known: TableName, spark: Session, kind: str) -> bool:
+        """Whether the catalog has a name of a kind whose metadata file is gone or damaged."""
+        locator = self._locator(spark)
+        if not isinstance(locator, SqlLocator) or not locator.forgets(known, kind):
+            return False
+        try:
+            location = locator.metadata_location(known)
+            (content,) = self._files(spark).read([location])
+            if kind == "VIEW":
+                _view_text(location, content)
+            else:
+                parse_metadata(location, content)
+        except UnknownTableError:
+            return False
+        except (HistoryExpiredError, CorruptFileError):
+            return True
+        return False
 
     def _known(self, name: TableName) -> TableName:
         """Spark knows the catalog by its own name, and only Spark is asked by it."""

@@ -47,12 +47,20 @@ def read_position(lineage: Lineage) -> Position:
     try:
         for snapshot in lineage.walk(head):
             if RUN in snapshot.summary:
+                if _has_other_columns(lineage, snapshot):
+                    foreign.append("its columns were changed")
                 return _own(snapshot, version, tuple(foreign))
             if not is_maintenance(snapshot):
                 foreign.append(_named(snapshot))
     except BrokenChainError as broken:
         return _unproven(lineage, version, tuple(foreign), str(broken))
     return Position(frontier=None, version=version, foreign=tuple(foreign))
+
+
+def _has_other_columns(lineage: Lineage, own: Snapshot) -> bool:
+    """True when the table has other columns than our last commit left: none of ours changes them."""
+    known = (own.schema_id, lineage.now.schema_id)
+    return None not in known and known[0] != known[1]
 
 
 def find_run(lineage: Lineage, run_id: RunId) -> int | None:
