@@ -35,6 +35,7 @@ def test_a_few_histories(lakes: dict[str, SchemaLake], seed: int, kind: str) -> 
 
 
 @pytest.mark.laws
+@pytest.mark.timeout(3600)
 def test_a_few_histories_by_commands(
     lakes: dict[str, SchemaLake], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -50,6 +51,7 @@ def test_a_few_histories_by_commands(
 
 
 @pytest.mark.laws
+@pytest.mark.timeout(3600)
 def test_histories(lakes: dict[str, SchemaLake], long_run: LongRun) -> None:
     own = LongRun.resume("schema_histories", long_run.check, long_run.minutes)
     for seed in own.seeds():
