@@ -43,7 +43,15 @@ from grebe.compiler.nodes import (
     Window,
     walk,
 )
-from grebe.compiler.scalar import TRUE, Scalar, all_of, conjuncts_of, never_null, true_only
+from grebe.compiler.scalar import (
+    TRUE,
+    Scalar,
+    all_of,
+    build,
+    conjuncts_of,
+    never_null,
+    true_only,
+)
 from grebe.errors import InternalError
 from grebe.sql_text import PREFIX, made, quote
 
@@ -254,7 +262,24 @@ class _Writer:
 
     def binary(self, node: OuterJoin | SemiJoin) -> str:
         left, right = self.relation(node.left), self.relation(node.right)
-        return f"{left}\n{self.word(node)} {right} ON {self.scalar(node.on)}"
+        return f"{left}\n{self.word(node)} {right} ON {self.scalar(self.condition(node))}"
+
+    def condition(self, node: OuterJoin | SemiJoin) -> Scalar:
+        """The condition of a join, in the form that the engine knows a fast way for.
+
+        Spark hashes NOT IN of one value when its condition is `x = y OR (x = y) IS NULL`, as it
+        writes that itself; anything else that is TRUE where the equality is unknown is a loop.
+        """
+        tree = node.on.ast
+        anti = isinstance(node, SemiJoin) and node.anti and self.dialect == "spark"
+        if not anti or not isinstance(tree, exp.Coalesce) or len(tree.expressions) != 1:
+            return node.on
+        otherwise, test = tree.expressions[0], tree.this.unnest()
+        if not isinstance(otherwise, exp.Boolean) or not otherwise.this:
+            return node.on
+        if not isinstance(test, exp.EQ):
+            return node.on
+        return build(":p OR :p IS NULL", p=Scalar.of(exp.paren(test.copy(), copy=False)))
 
     def word(self, node: OuterJoin | SemiJoin) -> str:
         if isinstance(node, OuterJoin):
