@@ -25,6 +25,7 @@ SHARES = {
     "formats": 3.0,
     "cli": 2.0,
     "programs": 2.0,
+    "meaning": 3.0,
     "ducklake": 1.5,
     "delta": 1.5,
     "reserve": 2.0,
