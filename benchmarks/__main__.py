@@ -21,6 +21,7 @@ RUNS = (
     "bench_tpch",
     "bench_many",
     "compile",
+    "bench_create",
     "ducklake_changes",
     "ducklake_programs",
 )

@@ -170,12 +170,16 @@ def _parts_of(tree: exp.Expr) -> tuple[list[_Part], list[tuple[Span, str]]]:
                 parts.append(part)
             continue
         if _needs_brackets(node):
-            span = span_of(node)
-            if span is not None:
-                start, end = Span(span.start, span.start), Span(span.end, span.end)
-                brackets += [(start, "("), (end, ")")]
+            brackets += _around(span_of(node))
         waiting.extend(node.iter_expressions())
     return sorted(parts, key=lambda item: item.span), brackets
+
+
+def _around(span: Span | None) -> list[tuple[Span, str]]:
+    """Brackets around a span; what stands at no known place makes a text that nobody accepts."""
+    if span is None:
+        return [(Span(0, 0), "?")]
+    return [(Span(span.start, span.start), "("), (Span(span.end, span.end), ")")]
 
 
 def _part(node: exp.Expr) -> _Part | None:
@@ -216,6 +220,8 @@ def _needs_brackets(node: exp.Expr) -> bool:
     """True for an operand that holds a query, so that its operator's reach is shown."""
     parent = node.parent
     if isinstance(node, exp.SetOperation):
+        if isinstance(parent, exp.Subquery) and span_of(parent) is None:
+            parent = parent.parent  # the parser puts brackets where it finds none
         return isinstance(parent, exp.SetOperation)
     return (
         isinstance(node, _OPERATORS)

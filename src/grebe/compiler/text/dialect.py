@@ -69,11 +69,41 @@ def _spanned(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _with_spans(parser: type[Any]) -> type[Any]:
+    parser._parse_set_operations = _with_first(parser._parse_set_operations)
     for name in _SPANNED:
         method = getattr(parser, name, None)
         if method is not None:
             setattr(parser, name, _spanned(method))
+    parser._parse_select_query = _with_start(parser._parse_select_query)
     return parser
+
+
+def _with_start(method: Callable[..., Any]) -> Callable[..., Any]:
+    """The parser's method, during which it is known where its query began."""
+
+    def read(self: Any, *given: Any, **options: Any) -> Any:  # noqa: ANN401
+        starts = self.__dict__.setdefault("_grebe_starts", [])
+        starts.append(self._curr.start if self._curr else None)
+        try:
+            return method(self, *given, **options)
+        finally:
+            starts.pop()
+
+    return read
+
+
+def _with_first(method: Callable[..., Any]) -> Callable[..., Any]:
+    """The parser's method, before which the first query of a chain knows its span."""
+
+    def read(self: Any, this: Any) -> Any:  # noqa: ANN401
+        starts = self.__dict__.get("_grebe_starts")
+        if isinstance(this, exp.Expr) and KEY not in this.meta and starts and self._prev:
+            start = starts[-1]
+            if start is not None:
+                this.meta[KEY] = (start, self._prev.end + 1)
+        return method(self, this)
+
+    return read
 
 
 def _typed_literal(self: Any, this: exp.Expr, kind: exp.DataType) -> exp.Expr:  # noqa: ANN401
