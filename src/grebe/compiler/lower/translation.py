@@ -164,6 +164,8 @@ def _parts_of(tree: exp.Expr) -> tuple[list[_Part], list[tuple[Span, str]]]:
     waiting: list[exp.Expr] = [tree]
     while waiting:
         node = waiting.pop()
+        if isinstance(node, exp.Hint):  # the parser reads it apart: its places are not the text's
+            continue
         part = _part(node)
         if part is not None:
             if not isinstance(node, (exp.Column, exp.Star)) and not _is_ordinal(node):
