@@ -17,7 +17,7 @@ import pytest
 import postgres
 from formats.contract.adapters import spark_properties
 from formats.iceberg.tables import CATALOG, SCHEMA, Table
-from grebe.errors import SourceError, UnknownTableError
+from grebe.errors import UnknownTableError
 from grebe.formats.iceberg.catalog import PostgresLocator, SqliteLocator, locator_of
 from grebe.model import TableName
 
@@ -75,8 +75,9 @@ def test_an_unknown_table_gets_a_suggestion(spark: SparkSession) -> None:
     assert SCHEMA in caught.value.hint
 
 
-def test_a_catalog_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="lake"):
+def test_a_catalog_that_is_not_made_yet_has_no_tables(tmp_path: Path) -> None:
+    """Spark makes its file when it is first used."""
+    with pytest.raises(UnknownTableError, match="lake"):
         SqliteLocator(str(tmp_path / "none.db"), "lake").metadata_location(
             TableName("lake", "a", "b")
         )
