@@ -27,6 +27,7 @@ from grebe.compiler.function_names import (
 )
 from grebe.compiler.reasons import ReasonCode
 from grebe.compiler.text.clock_words import names_clock
+from grebe.compiler.text.dialect import READ
 from grebe.compiler.text.opaque import OpaqueLiteral
 
 
@@ -200,7 +201,7 @@ def survives(tree: exp.Expr, dialect: str) -> bool:
         return not isinstance(tree, exp.Cast) or _type_survives(tree.to, dialect)
     text = tree.sql(dialect, comments=False, unsupported_level=ErrorLevel.IGNORE)
     try:
-        again = parse_one(text, dialect=dialect)
+        again = parse_one(text, dialect=READ[dialect])
     except SqlglotError:
         return False
     if again == tree:
