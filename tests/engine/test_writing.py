@@ -38,7 +38,7 @@ def test_a_merge_without_new_rows_says_so_and_expects_what_is_stored() -> None:
 def test_a_narrow_range_of_matched_keys_prunes_and_new_keys_do_not_widen_it() -> None:
     write = merge_of(rows((3, "update"), (8, "delete"), (10**9, "insert")), ["k"], target())
     assert isinstance(write, Merge)
-    assert write.prune == "target.`k` BETWEEN 3 AND 8"
+    assert write.prune == "__grebe_target.`k` BETWEEN 3 AND 8"
 
 
 @pytest.mark.parametrize(
@@ -68,4 +68,4 @@ def test_many_small_files_do_not_hide_that_a_range_skips_the_large_ones() -> Non
         rows((3, "update"), (8, "delete")), ["k"], VersionStats(100, 40, 0, {"k": [*large, *small]})
     )
     assert isinstance(write, Merge)
-    assert write.prune == "target.`k` BETWEEN 3 AND 8"
+    assert write.prune == "__grebe_target.`k` BETWEEN 3 AND 8"

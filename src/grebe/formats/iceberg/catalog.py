@@ -75,12 +75,11 @@ class SqliteLocator:
                     return str(row[0])
                 known = connection.execute(_NAMES.format("?"), (self._catalog,)).fetchall()
         except sqlite3.Error as error:
-            if "no such table" in str(error):
-                known = []  # made, and not used yet
-            else:
+            if "no such table" not in str(error) or not _is_unused(file):
                 raise SourceError(
                     f'catalog "{self._catalog}" cannot be read', detail=f"{self._path}: {error}"
                 ) from error
+            known = []
         raise UnknownTableError.named(str(name), [f"{name.catalog}.{s}.{t}" for s, t in known])
 
     def forgets(self, name: TableName, kind: str) -> bool:
@@ -97,10 +96,19 @@ class SqliteLocator:
 
 
 def _is_missing(file: Path) -> bool:
+    """True for a catalog that was never used: a lost one leaves its tables' files behind."""
     try:
-        return not file.exists()
+        tables = file.parent / "warehouse"
+        return not file.exists() and not (tables.is_dir() and any(tables.iterdir()))
     except OSError:
         return False  # nobody may look: whoever opens it is told so
+
+
+def _is_unused(file: Path) -> bool:
+    """True for a catalog's file that was made and holds nothing yet, not even its own tables."""
+    with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True, timeout=10)) as connection:
+        (count,) = connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
+    return int(count) == 0
 
 
 class PostgresLocator:
