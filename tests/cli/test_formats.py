@@ -105,7 +105,8 @@ class Site:
         """Nothing is left in the catalogs that all tests share: `recover` would find it."""
         self.project.close()
         for kind, column in (("VIEW", "viewName"), ("TABLE", "tableName")):
-            for row in self.spark.sql(f"SHOW {kind}S IN lake.{self.schema}").collect():
+            shown = self.spark.sql(f"SHOW {kind}S IN lake.{self.schema}").collect()
+            for row in (row for row in shown if not row["isTemporary"]):
                 self.sql(f"DROP {kind} lake.{{s}}.{row[column]}")
         self.sql("DROP NAMESPACE spark_catalog.{s} CASCADE", "DROP NAMESPACE lake.{s}")
 
