@@ -410,7 +410,8 @@ def test_F268_a_delta_source_is_expired_by_what_is_printed_and_no_further(site: 
 
 
 ROWS = (
-    "CREATE MATERIALIZED VIEW rows PARTITIONED BY ({by}) AS"
+    "CREATE MATERIALIZED VIEW rows PARTITIONED BY ({by})"
+    " TBLPROPERTIES ('grebe.policy' = 'incremental') AS"  # `auto` goes by times too
     " SELECT id, k, x, date_add(DATE'2024-01-01', id * 20) AS day FROM lake.{s}.t"
 )
 MONTHS = {
