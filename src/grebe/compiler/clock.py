@@ -28,6 +28,7 @@ CLOCK: Final = "clock"
 _DAYS: Final = ("current_date", "curdate")
 _WITHOUT_ZONE: Final = ("localtimestamp",)
 _OF_DAY: Final = ("current_time", "localtime")
+_TIME_TYPES: Final = ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ")
 _BARE: Final = ("current_date", "current_timestamp", "current_time", "localtimestamp")
 """What Spark knows without brackets."""
 CLOCK_CALLS: Final = frozenset(
@@ -65,7 +66,8 @@ def _moments(sql: str, moment: datetime, zone: str) -> Iterator[tuple[Span, str]
     for index, token in enumerate(tokens):
         name = token.text.lower()
         if token.token_type is TokenType.STRING and names_clock(f"'{token.text}'"):
-            yield Span(token.start, token.end + 1), _in_words(token.text, utc, zone)
+            if _is_time(tokens, index):
+                yield Span(token.start, token.end + 1), _in_words(token.text, utc, zone)
             continue
         if token.token_type in (TokenType.STRING, TokenType.IDENTIFIER) or name not in CLOCK_CALLS:
             continue
@@ -74,6 +76,16 @@ def _moments(sql: str, moment: datetime, zone: str) -> Iterator[tuple[Span, str]
         end = _end_of_call(tokens, index)
         if end is not None:
             yield Span(token.start, end), _shown(name, instant)
+
+
+def _is_time(tokens: Sequence[Token], index: int) -> bool:
+    """True for a string that is written as a time; another one may be just a text that says so."""
+    before = [token.text.upper() for token in tokens[max(0, index - 2) : index]]
+    behind = [token.text.upper() for token in tokens[index + 1 : index + 3]]
+    if before and before[-1] in _TIME_TYPES:
+        return True
+    cast = before[-1:] == ["("] and before[0] in ("CAST", "TRY_CAST") and behind[:1] == ["AS"]
+    return (cast or behind[:1] == ["::"]) and behind[-1] in _TIME_TYPES
 
 
 def _end_of_call(tokens: Sequence[Token], index: int) -> int | None:
