@@ -21,7 +21,7 @@ from grebe.api.upkeep import (
     needed_since,
     storages_of,
 )
-from grebe.api.written import SUFFIXES, Written
+from grebe.api.written import SUFFIXES, Written, outside
 from grebe.engine.graph import descendants, levels
 from grebe.engine.shown import shown_storage
 from grebe.errors import DefinitionError, GrebeError, LeaseHeldError, RegistryError
@@ -221,11 +221,19 @@ def meant(project: Project, what: str | Path, views: Mapping[str, Written]) -> W
 def unsaved(project: Project, what: str | Path) -> Written:
     """A text or a file that is no view yet."""
     path = Path(what) if isinstance(what, Path) or what.endswith(SUFFIXES) else None
+    if path and _leads_out(path, project.settings.folder):
+        raise outside(str(what))
     text = text_of(path or str(what))
     file = str(path) if path else None
     parts = read_header(text, file).name
     name = project.settings.resolve(parts or (path.stem if path else "query",))
     return Written(name, text, project.settings, file, columns=project.columns())
+
+
+def _leads_out(file: Path, folder: Path) -> bool:
+    """True for a link of the project to something elsewhere."""
+    lies_in = any(parent.resolve() == folder for parent in file.absolute().parents)
+    return lies_in and not file.resolve().is_relative_to(folder)
 
 
 def alter(

@@ -231,7 +231,7 @@ def _from_file(file: Path, settings: Settings, by_file: Mapping[str, ViewRecord]
     path = file.relative_to(settings.folder / FOLDER).with_suffix("").parts
     text, parts, problem = "", None, None
     if not file.resolve().is_relative_to(settings.folder):
-        problem = _outside(shown)
+        problem = outside(shown)
         return Written(_as_said(path, settings), text, settings, shown, known, problem)
     try:
         text = file.read_text(encoding="utf-8")
@@ -298,8 +298,8 @@ def _as_said(parts: Sequence[str], settings: Settings) -> TableName:
     return TableName(catalog, ".".join(schemas), name)
 
 
-def _outside(shown: str) -> DefinitionError:
-    """The error for a link: what it leads to may be anybody's, and none of it is shown."""
+def outside(shown: str) -> DefinitionError:
+    """The error for a link: what it leads to may be anybody's, and none of it is told."""
     return DefinitionError(
         f"{shown} leads out of the project",
         detail="it is a link to a file elsewhere, which is not read",

@@ -117,8 +117,16 @@ class Judge:
         return Meaning(columns, found.kept, (*differences, *clock))
 
     def _difference(self, text: str, item: Difference) -> Reason:
-        message = f"Spark reads {_short(item.span.of(text))} otherwise than {_short(item.ours)}"
+        theirs, ours = (self._named(words) for words in (item.span.of(text), item.ours))
+        message = f"Spark reads {_short(theirs)} otherwise than {_short(ours)}"
         return Reason(ReasonCode.TRANSLATION_DIFFERS.value, message, place_of(None, self.sql))
+
+    def _named(self, words: str) -> str:
+        """The words with the tables' own names in the place of those of the empty relations."""
+        for parts, name in self.names.items():
+            own = ".".join(parts).replace("\\", r"\\")
+            words = re.sub(rf"`{name}`( AS `[^`]*`)?", own, words)
+        return words
 
     def _whole(self) -> Reason:
         message = "what differs between Spark's reading and ours was not found"

@@ -227,11 +227,20 @@ def _needs_brackets(node: exp.Expr) -> bool:
         return isinstance(parent, exp.SetOperation)
     return (
         isinstance(node, _OPERATORS)
+        and not _is_negated_inside(node)
         and not isinstance(node, _UNBRACKETED)
         and isinstance(parent, _OPERATORS)
         and not isinstance(parent, exp.Paren)
         and not isinstance(node, exp.Query)
     )
+
+
+def _is_negated_inside(node: exp.Expr) -> bool:
+    """True for the `IN` of `x NOT IN (…)`: the NOT stands inside of it and reaches no further."""
+    if not isinstance(node, (exp.In, exp.Between)) or not isinstance(node.parent, exp.Not):
+        return False
+    whole, left = span_of(node.parent), span_of(node.this)
+    return span_of(node) is None and bool(whole and left and whole.start == left.start)
 
 
 def _below(tree: exp.Expr) -> Iterator[_Part]:
