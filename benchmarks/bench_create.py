@@ -46,7 +46,7 @@ def measured(spark: object, name: str) -> dict[str, object]:
     import sqlglot
 
     from compiler.tpc import open_benchmark, sources_of, texts_of
-    from grebe.engine.judge import Judge
+    from grebe.engine.spark_judge import Judge
     from grebe.errors import GrebeError
 
     connection = open_benchmark(name, 0)
@@ -93,9 +93,9 @@ def rest(
 ) -> None:
     """Lowering, types and the plan, as they were before texts were judged."""
     from grebe.compiler.lower import Relation, lower
-    from grebe.compiler.strategy import make_plan
-    from grebe.engine.compile import Analysis
-    from grebe.engine.views import Used
+    from grebe.compiler.plan.strategy import make_plan
+    from grebe.engine.compile_view import Analysis
+    from grebe.engine.compiled_view import Used
 
     sources = {parts[0]: Relation(parts[0], columns) for parts, columns in used.items()}
     schemas = {

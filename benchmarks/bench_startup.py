@@ -8,14 +8,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-from grebe.engine.jars import COORDINATES
+from grebe.spark.jars import COORDINATES
 
 ROUNDS = 3
 PROGRAM = """
 import sys, time
 begun = time.perf_counter()
 from grebe.config import load
-from grebe.engine.session import open_session
+from grebe.spark.session import open_session
 imported = time.perf_counter()
 spark = open_session(load(sys.argv[1]))
 started = time.perf_counter()

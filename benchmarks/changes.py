@@ -29,13 +29,13 @@ from deltalake import write_deltalake
 
 from benchmarks.eventlog import event_log_conf, measured
 from grebe.config import load
-from grebe.engine.session import open_session
 from grebe.formats.base import Changes
 from grebe.formats.delta.source import DeltaSource
 from grebe.formats.files import DriverFiles, SparkFiles
-from grebe.formats.iceberg.catalog import locator_of
+from grebe.formats.iceberg.locators import locator_of
 from grebe.formats.iceberg.source import IcebergSource
 from grebe.model import TableName, Version, Window
+from grebe.spark.session import open_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -47,7 +47,7 @@ def main() -> None:
 def timed(text: str, sources: object, database: object) -> float:
     """Text to plan, without the engine's share (the types are asked for beforehand)."""
     from grebe.compiler.lower import lower
-    from grebe.compiler.strategy import make_plan
+    from grebe.compiler.plan.strategy import make_plan
 
     one = lower(text, dialect="duckdb", sources=sources)
     types = database.types_of(one.root)

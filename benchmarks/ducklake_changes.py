@@ -18,10 +18,10 @@ from pathlib import Path
 import duckdb
 
 from benchmarks.changes import FILES, RESULTS, USED, lineitem
-from grebe.ducklake import load_extensions
 from grebe.formats.ducklake.connections import Address, release
 from grebe.formats.ducklake.source import DuckLakeSource
 from grebe.model import TableName, Version, Window
+from grebe.program import load_extensions
 
 NAME = TableName("lake", "main", "lineitem")
 

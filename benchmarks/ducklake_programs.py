@@ -23,7 +23,7 @@ from pathlib import Path
 import duckdb
 
 from grebe import MaterializedView, Naming, compile_ivm
-from grebe.ducklake import load_extensions
+from grebe.program import load_extensions
 
 TOTALS = (
     "SELECT o.{key}, SUM(l.amount) AS total, SUM(l.quantity) AS quantity, COUNT(*) AS n"

@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 
 from benchmarks.tpch import FILES, KEYS
-from grebe.ducklake import load_extensions
+from grebe.program import load_extensions
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from evidence import LongRun
 from grebe.config import Settings, load
 from grebe.engine.refresh import RefreshResult
 from grebe.engine.run import Run
-from grebe.engine.session import open_session
 from grebe.model import Outcome
+from grebe.spark.session import open_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -40,7 +40,7 @@ def test_import_loads_no_spark_and_no_engine(module: str) -> None:
 
 
 def test_import_of_config_and_session_loads_no_spark() -> None:
-    assert not loaded_by("import grebe.config, grebe.engine.session") & HEAVY
+    assert not loaded_by("import grebe.config, grebe.spark.session") & HEAVY
 
 
 def test_compiler_depends_on_sqlglot_only() -> None:

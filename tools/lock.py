@@ -1,4 +1,4 @@
-"""Writes the lock files anew (`make lock`): requirements/*.lock and src/grebe/engine/jars.lock.
+"""Writes the lock files anew (`make lock`): requirements/*.lock and src/grebe/spark/jars.lock.
 
 Needs the network, and uv, which it installs into a folder that is thrown away again.
 """

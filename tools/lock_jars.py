@@ -1,4 +1,4 @@
-"""Writes src/grebe/engine/jars.lock anew from the Maven coordinates (`make lock`).
+"""Writes src/grebe/spark/jars.lock anew from the Maven coordinates (`make lock`).
 
 Jars that PySpark ships itself are left out: Spark loads its own copy first in any case.
 """
@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pyspark
 
-from grebe.engine.jars import LOCK, resolve
-from grebe.engine.java import find_java
+from grebe.spark.jars import LOCK, resolve
+from grebe.spark.java import find_java
 
 
 def artifact(file_name: str) -> str:

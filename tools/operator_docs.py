@@ -10,12 +10,12 @@ import importlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from grebe.compiler.algebra.known_types import Types, scan_types
 from grebe.compiler.delta import change
 from grebe.compiler.emit import emit
 from grebe.compiler.explain import explain, leaf_name
 from grebe.compiler.lower import Relation, lower
-from grebe.compiler.strategy import make_plan
-from grebe.compiler.types import Types, scan_types
+from grebe.compiler.plan.strategy import make_plan
 
 FOLDER = Path(__file__).parent.parent / "docs" / "operators"
 TABLES = {
@@ -37,8 +37,8 @@ class Page:
 
 PAGES = (
     Page("scan", "Scan", "delta.scan", "SELECT a, b FROM r"),
-    Page("selection", "WHERE, HAVING, QUALIFY", "delta.selection", "SELECT a FROM r WHERE b > 1"),
-    Page("project", "SELECT list", "delta.project", "SELECT a, b + 1 AS c FROM r"),
+    Page("filter", "WHERE, HAVING, QUALIFY", "delta.filter", "SELECT a FROM r WHERE b > 1"),
+    Page("projection", "SELECT list", "delta.projection", "SELECT a, b + 1 AS c FROM r"),
     Page("join", "Inner joins", "delta.join", "SELECT r.b, s.c FROM r JOIN s ON r.a = s.a"),
     Page(
         "outer",
@@ -59,9 +59,9 @@ PAGES = (
         "SELECT b, a IN (SELECT a FROM s) AS known FROM r",
     ),
     Page(
-        "matched",
+        "keyed_joins",
         "Joins that keep the rows of one side",
-        "delta.matched",
+        "delta.keyed_joins",
         "SELECT r.b, q.n FROM r"
         " LEFT JOIN (SELECT a, COUNT(*) AS n FROM s GROUP BY a) AS q ON r.a = q.a",
     ),
@@ -79,9 +79,9 @@ PAGES = (
         "SELECT a, SUM(x) AS total, COUNT(*) AS n FROM r GROUP BY a",
     ),
     Page(
-        "partition",
+        "recompute",
         "Window functions and top-k",
-        "delta.partition",
+        "delta.recompute",
         "SELECT a, b, RANK() OVER (PARTITION BY a ORDER BY b) AS place FROM r",
     ),
     Page(

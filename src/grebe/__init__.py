@@ -8,7 +8,7 @@ from grebe.model import Outcome, Policy, TableName, Window
 
 if TYPE_CHECKING:
     from grebe.api import Project, View
-    from grebe.compiler.program import (
+    from grebe.program import (
         MaterializedView,
         Naming,
         PendingMaintenance,
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         pending_maintenance_sql,
         safe_to_expire_sql,
     )
-    from grebe.compiler.program import MaterializedView as IVMPlan
+    from grebe.program import MaterializedView as IVMPlan
 
     open = Project.open  # noqa: A001  grebe.open() is how it is read
 
@@ -53,4 +53,4 @@ def __getattr__(name: str) -> object:
         api = import_module("grebe.api")
         return api.Project.open if name == "open" else getattr(api, name)
     exported = "MaterializedView" if name == "IVMPlan" else name
-    return getattr(import_module("grebe.compiler.program"), exported)
+    return getattr(import_module("grebe.program"), exported)

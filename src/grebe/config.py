@@ -19,9 +19,9 @@ from urllib.parse import quote, unquote
 
 import platformdirs
 
-from grebe.compiler.declarative.links import Link
+from grebe.compiler.text.declarative.links import Link
 from grebe.errors import ConfigError, UnknownTableError, did_you_mean
-from grebe.model import Check, TableName
+from grebe.model import CatalogAddress, Check, TableName
 from grebe.secrets import keep_secret, looks_secret, names_secret, secrets_in
 
 FILE_NAME = "grebe.toml"
@@ -41,7 +41,7 @@ class TableFormat(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Catalog:
+class CatalogSettings:
     """One place where tables live: a uri, a root folder, or a catalog that Spark already has."""
 
     name: str
@@ -67,14 +67,14 @@ class Defaults:
 
 
 @dataclass(frozen=True, slots=True)
-class Storage:
+class StorageSettings:
     """How storage tables of views are made."""
 
     format_version: int = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Views:
+class ViewSettings:
     """What holds for every view that does not say otherwise itself."""
 
     check: Check = Check.AUTO
@@ -124,10 +124,10 @@ class Settings:
     """Everything that grebe.toml and the environment say, checked; ``folder`` is the project's."""
 
     folder: Path
-    catalogs: tuple[Catalog, ...]
+    catalogs: tuple[CatalogSettings, ...]
     defaults: Defaults
-    storage: Storage = Storage()
-    views: Views = Views()
+    storage: StorageSettings = StorageSettings()
+    views: ViewSettings = ViewSettings()
     spark: Spark = Spark()
     registry: Journal = Journal()
     project: Identity = Identity()
@@ -152,7 +152,7 @@ class Settings:
         """The registry's place; without a setting, a file beside what else grebe keeps."""
         return self.registry.url or f"sqlite:///{self.home}/registry.db"
 
-    def catalog(self, name: str) -> Catalog:
+    def catalog(self, name: str) -> CatalogSettings:
         """The catalog of that name, or an UnknownTableError with the closest one."""
         for catalog in self.catalogs:
             if catalog.name == name:
@@ -162,6 +162,21 @@ class Settings:
             f'catalog "{name}" does not exist',
             detail=f"catalogs: {', '.join(known)}",
             hint=did_you_mean(name, known) or f"add [catalogs.{name}] to {FILE_NAME}",
+        )
+
+    def address(self, catalog: CatalogSettings) -> CatalogAddress:
+        """A configured catalog as its format needs it."""
+        return CatalogAddress(
+            catalog=catalog.name,
+            home=str(self.home),
+            root=catalog.root,
+            uri=catalog.uri,
+            spark_catalog=catalog.spark_catalog,
+            type=catalog.type,
+            options=dict(catalog.options),
+            format_version=self.storage.format_version,
+            folder=str(self.folder),
+            first_folder=str(self.site.first if self.site else self.folder),
         )
 
     def resolve(self, name: str | Sequence[str]) -> TableName:
@@ -229,7 +244,7 @@ def load(folder: str | Path = ".", environ: Mapping[str, str] | None = None) -> 
         site=site,
         catalogs=catalogs,
         defaults=_defaults(checked, catalogs, file),
-        storage=Storage(**_section(checked, "storage")),  # type: ignore[arg-type]
+        storage=StorageSettings(**_section(checked, "storage")),  # type: ignore[arg-type]
         views=_views(checked),
         registry=Journal(**_section(checked, "registry")),  # type: ignore[arg-type]
         project=Identity(**_section(checked, "project")),  # type: ignore[arg-type]
@@ -238,9 +253,9 @@ def load(folder: str | Path = ".", environ: Mapping[str, str] | None = None) -> 
     )
 
 
-def _views(checked: Checked) -> Views:
+def _views(checked: Checked) -> ViewSettings:
     found = _section(checked, "views")
-    return Views(Check(str(found["check"]))) if "check" in found else Views()
+    return ViewSettings(Check(str(found["check"]))) if "check" in found else ViewSettings()
 
 
 def read_site(folder: Path) -> Site | None:
@@ -575,7 +590,7 @@ def _relations(
     )
 
 
-def _catalogs(checked: Checked, file: Path) -> Iterator[Catalog]:
+def _catalogs(checked: Checked, file: Path) -> Iterator[CatalogSettings]:
     for name in dict.fromkeys(path[1] for path in checked if path[0] == "catalogs"):
         keys = {
             p[2]: str(v) for p, v in checked.items() if p[:2] == ("catalogs", name) and len(p) == 3
@@ -585,7 +600,7 @@ def _catalogs(checked: Checked, file: Path) -> Iterator[Catalog]:
 
 def _catalog(
     name: str, keys: Mapping[str, str], options: tuple[tuple[str, str], ...], file: Path
-) -> Catalog:
+) -> CatalogSettings:
     where = f"{file}: catalog {name}"
     if not _CATALOG_NAME.fullmatch(name):
         raise ConfigError(
@@ -609,7 +624,7 @@ def _catalog(
             kind = _iceberg_type(uri)
         if uri is None and kind == "jdbc":
             uri = f"jdbc:sqlite:{root}/catalog.db?journal_mode=WAL"
-    return Catalog(name, form, uri, root, keys.get("spark_catalog"), kind, options)
+    return CatalogSettings(name, form, uri, root, keys.get("spark_catalog"), kind, options)
 
 
 def _refuse_contradiction(where: str, form: TableFormat, keys: Mapping[str, str]) -> None:
@@ -656,9 +671,9 @@ def _absolute_uri(base: Path, uri: str) -> str:
     return f"{lake[1] or ''}{_absolute(base, lake[2])}" if lake else uri
 
 
-def _embedded(folder: Path) -> Catalog:
+def _embedded(folder: Path) -> CatalogSettings:
     home = folder / HOME_NAME
-    return Catalog(
+    return CatalogSettings(
         name=EMBEDDED_CATALOG,
         format=TableFormat.ICEBERG,
         uri=f"jdbc:sqlite:{home}/catalog.db?journal_mode=WAL",
@@ -667,7 +682,7 @@ def _embedded(folder: Path) -> Catalog:
     )
 
 
-def _defaults(checked: Checked, catalogs: Sequence[Catalog], file: Path) -> Defaults:
+def _defaults(checked: Checked, catalogs: Sequence[CatalogSettings], file: Path) -> Defaults:
     known = [catalog.name for catalog in catalogs]
     chosen = checked.get(("defaults", "catalog"))
     if chosen is None and len(known) > 1:

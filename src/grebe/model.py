@@ -256,3 +256,30 @@ class Position:
     foreign: tuple[str, ...] = ()
     unproven: str | None = None
     """Why the chain from the table's head to our last commit cannot be followed, if so."""
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogAddress:
+    """A catalog as its format needs it: where the tables are, and who else knows them."""
+
+    catalog: str
+    """The first part of its tables' names."""
+    home: str
+    """The project's own folder: what a format has to remember between runs lies below it."""
+    root: str | None = None
+    uri: str | None = None
+    spark_catalog: str | None = None
+    """The name of a catalog that Spark already has."""
+    type: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    format_version: int = 3
+    """The version of the format that storage tables are made with, where it has versions."""
+    folder: str = ""
+    """The project's folder."""
+    first_folder: str = ""
+    """Where that lay when the project was made: tables that are known by their path keep that one."""
+
+    @property
+    def spark_name(self) -> str:
+        """The name under which Spark knows this catalog."""
+        return self.spark_catalog or self.catalog

@@ -8,13 +8,13 @@ from pathlib import Path
 from formats.commit.client import arrow
 from formats.commit.lake import COLUMNS, frontier
 from grebe import Project
-from grebe.api.facts import Facts, text_digest
-from grebe.api.written import Written
 from grebe.formats.base import Append, Rows
+from grebe.formats.ducklake.catalog import DuckLakeTables, address_of
 from grebe.formats.ducklake.connections import session
-from grebe.formats.ducklake.opening import DuckLakeTables, address_of
 from grebe.formats.ducklake.storage import DuckLakeStorage
 from grebe.model import Position, Schema, TableName
+from grebe.project.definitions import Definition
+from grebe.project.summary import Summary, text_digest
 from grebe.registry.records import ViewRecord
 
 TOML = """
@@ -86,8 +86,8 @@ def kept(folder: Path, *, facts: bool = True) -> Kept:
     )
     made.run(f"CREATE VIEW {{l}}.v AS SELECT * FROM {{l}}.{STORAGE.name}")
     project = made.project()
-    written = Written(NAME, TEXT, project.settings)
-    known = Facts(key=written.digest, text=text_digest(TEXT), storage=STORAGE, query=TEXT)
+    written = Definition(NAME, TEXT, project.settings)
+    known = Summary(key=written.digest, text=text_digest(TEXT), storage=STORAGE, query=TEXT)
     record = ViewRecord(str(NAME), TEXT, fingerprint="f" * 8, compiled=known.to_json())
     project.registry.save_view(record if facts else replace(record, compiled=None))
     project.close()

@@ -13,17 +13,17 @@ import pytest
 from api.kept import NAME, STORAGE, TEXT, Kept, kept
 from formats.commit.lake import COLUMNS
 from grebe import Project
-from grebe.api import builder
-from grebe.api.changes import leased
-from grebe.api.dead_runs import settle
-from grebe.api.identity import project_id
-from grebe.api.recovery import _lost_views
-from grebe.api.written import Written
 from grebe.engine.engine import Engine
 from grebe.errors import ConflictError, DefinitionError, LeaseHeldError
-from grebe.formats.ducklake.opening import address_of
+from grebe.formats.ducklake.catalog import address_of
 from grebe.formats.ducklake.storage import DuckLakeStorage
 from grebe.model import Outcome, Policy, RunId, Schema, State, TableName
+from grebe.project import compile_views as builder
+from grebe.project.dead_runs import settle
+from grebe.project.definitions import Definition
+from grebe.project.lifecycle import leased
+from grebe.project.ownership import project_id
+from grebe.project.recovery import _lost_views
 from grebe.registry.records import RunRecord, ViewRecord
 
 
@@ -141,7 +141,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kept:
         engine.views[str(NAME)] = view
         return view
 
-    def record(view: Written, _: object) -> ViewRecord:
+    def record(view: Definition, _: object) -> ViewRecord:
         assert view.record is not None
         known = view.record.compiled
         return ViewRecord(
@@ -160,7 +160,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kept:
     return made
 
 
-def read(project: Project) -> Written:
+def read(project: Project) -> Definition:
     return project.written()[str(NAME)]
 
 
@@ -182,8 +182,8 @@ def test_what_another_program_altered_is_not_undone(site: Kept) -> None:
         assert again.record.said == now.record.said
 
 
-def _alter_as_read(project: Project, view: Written) -> None:
-    from grebe.api.changes import Given, alter
+def _alter_as_read(project: Project, view: Definition) -> None:
+    from grebe.project.lifecycle import Given, alter
 
     alter(project, view, Given(None, None, "full"), {})
 

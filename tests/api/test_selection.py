@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from grebe.api.selection import select
 from grebe.errors import UnknownTableError
+from grebe.project.selection import select
 
 GRAPH = {
     "lake.s.a": (),

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from grebe.api.facts import Facts, text_digest
-from grebe.api.lookup import NOT_COMPILED
-from grebe.api.written import Written, all_written
 from grebe.config import Settings, load
-from grebe.engine.graph import levels
+from grebe.engine.view_graph import levels
 from grebe.errors import CycleError, GrebeError
+from grebe.project.definitions import Definition, all_written
+from grebe.project.lookup import NOT_COMPILED
+from grebe.project.summary import Summary, text_digest
 from grebe.registry.records import ViewRecord
 
 RELATIONS = """
@@ -30,10 +30,10 @@ def view_file(folder: Path, name: str, text: str | dict[str, object]) -> None:
     place.write_text(text if isinstance(text, str) else json.dumps(text))
 
 
-def compiled(view: Written, columns: tuple[tuple[str, str], ...] = ()) -> ViewRecord:
+def compiled(view: Definition, columns: tuple[tuple[str, str], ...] = ()) -> ViewRecord:
     """The record of a view as if it had been refreshed."""
     storage = replace(view.name, name=f"__grebe_{view.name.name}_12345678")
-    facts = Facts(
+    facts = Summary(
         view.digest, text_digest(view.text), view.file, storage=storage, columns=columns,
         query=view.query, context=view.context, parents=view.tables,
     )  # fmt: skip
@@ -164,7 +164,7 @@ def test_F193_a_circle_of_views_is_a_cycle(tmp_path: Path) -> None:
 # --- what else than the text makes a definition (F236) -----------------------------------------------
 
 
-def edited(folder: Path, before: str, after: str, **spec: object) -> Written:
+def edited(folder: Path, before: str, after: str, **spec: object) -> Definition:
     """A view compiled with one grebe.toml, and read with another."""
     columns = (("id", "int"), ("a", "int"), ("b", "int"))
     settings = settings_of(folder, before)

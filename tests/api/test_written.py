@@ -7,21 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from grebe.api.facts import Facts, text_digest
-from grebe.api.old_versions import has_unknown_children
-from grebe.api.written import Written, all_written
 from grebe.config import load
+from grebe.project.definitions import Definition, all_written
+from grebe.project.old_versions import has_unknown_children
+from grebe.project.summary import Summary, text_digest
 from grebe.registry.records import ViewRecord
 
 TEXT = "SELECT a FROM x.t"
 
 
-def recorded(folder: Path, text: str) -> Written:
+def recorded(folder: Path, text: str) -> Definition:
     """A view that was compiled as TEXT and is written otherwise now."""
     settings = load(folder)
-    key = Written(settings.resolve("x.v"), TEXT, settings).digest
+    key = Definition(settings.resolve("x.v"), TEXT, settings).digest
     storage = settings.resolve("x.__grebe_v_12345678")
-    facts = Facts(key=key, text=text_digest(TEXT), storage=storage)
+    facts = Summary(key=key, text=text_digest(TEXT), storage=storage)
     record = ViewRecord("lake.x.v", TEXT, compiled=facts.to_json())
     return all_written(settings, [replace(record, definition=text)])["lake.x.v"]
 
@@ -74,13 +74,13 @@ def test_F236_F267_edits_that_mean_something_else_make_another(tmp_path: Path, t
 
 def _digest(folder: Path, text: str) -> str:
     settings = load(folder)
-    return Written(settings.resolve("x.v"), text, settings).digest
+    return Definition(settings.resolve("x.v"), text, settings).digest
 
 
 def test_facts_that_cannot_be_read_are_found_out_again(tmp_path: Path) -> None:
     for text in (None, "", "{}", "[]", '{"key": 1}', "no JSON"):
-        assert Facts.from_json(text) is None
-    assert recorded(tmp_path, TEXT).facts == Facts.from_json(
+        assert Summary.from_json(text) is None
+    assert recorded(tmp_path, TEXT).facts == Summary.from_json(
         recorded(tmp_path, TEXT).record.compiled  # type: ignore[union-attr]
     )
 
@@ -91,7 +91,7 @@ def test_a_common_table_expression_is_no_table(tmp_path: Path) -> None:
         " UNION ALL SELECT a FROM y.v UNION ALL (WITH w AS (SELECT a FROM w) SELECT a FROM w)"
     )
     settings = load(tmp_path)
-    view = Written(settings.resolve("x.v"), text, settings)
+    view = Definition(settings.resolve("x.v"), text, settings)
     assert view.tables == tuple(sorted(["lake.x.t", "lake.y.v", str(settings.resolve("w"))]))
 
 
@@ -100,7 +100,7 @@ def test_a_child_that_was_never_compiled_here_holds_all_versions(tmp_path: Path)
     settings = load(tmp_path)
     texts = {"v": "SELECT a FROM x.t", "child": "SELECT a FROM x.v", "other": "SELECT a FROM x.t"}
     views = {
-        str(name): Written(name, text, settings)
+        str(name): Definition(name, text, settings)
         for name, text in ((settings.resolve(f"x.{key}"), text) for key, text in texts.items())
     }
     parent, child, other = views

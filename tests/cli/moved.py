@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grebe.api import Project
-from grebe.engine.tables import place_of
 from grebe.formats.ducklake import connections
-from grebe.formats.ducklake.opening import address_of
+from grebe.formats.ducklake.catalog import address_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -95,7 +94,7 @@ class lake:  # noqa: N801  used as a function
 
     def __init__(self, project: Project, name: str, *, create: bool = False) -> None:
         settings = project.settings
-        address = address_of(place_of(settings, settings.catalog(name)))
+        address = address_of(settings.address(settings.catalog(name)))
         self.session = connections.session(address, create=create)
 
     def __enter__(self) -> tuple[object, str]:

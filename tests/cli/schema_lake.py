@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from grebe.api import Project
-from grebe.ducklake import load_extensions
 from grebe.errors import GrebeError
 from grebe.model import Outcome, State
+from grebe.program import load_extensions
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from grebe.api import Project
-from grebe.ducklake import load_extensions
 from grebe.formats.files import local_path
 from grebe.model import TableName
+from grebe.program import load_extensions
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

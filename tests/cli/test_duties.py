@@ -11,10 +11,9 @@ import pytest
 
 from cli.conftest import Grebe
 from cli.shop import Shop
-from grebe.api import Project, old_versions
+from grebe.api import Project
 from grebe.engine import choice, refresh
 from grebe.engine.engine import Engine
-from grebe.engine.session import open_session
 from grebe.engine.tables import Tables
 from grebe.errors import (
     HistoryExpiredError,
@@ -24,6 +23,8 @@ from grebe.errors import (
 )
 from grebe.formats.failpoints import VARIABLE, reach
 from grebe.model import Outcome, State
+from grebe.project import old_versions
+from grebe.spark.session import open_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,8 +10,8 @@ import pytest
 
 from cli.conftest import Grebe
 from grebe.api import Project
-from grebe.api.recovery import Recovered
 from grebe.model import Outcome, State
+from grebe.project.recovery import Recovered
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

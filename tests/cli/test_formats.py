@@ -12,7 +12,6 @@ import duckdb
 import pytest
 
 from grebe.api import Project
-from grebe.ducklake import load_extensions
 from grebe.errors import (
     DefinitionError,
     HistoryExpiredError,
@@ -23,6 +22,7 @@ from grebe.errors import (
 from grebe.formats.delta.statements import VACUUM_SETTINGS
 from grebe.formats.ducklake.connections import Address, session
 from grebe.model import Outcome, Policy, State, TableName
+from grebe.program import load_extensions
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

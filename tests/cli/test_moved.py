@@ -22,10 +22,9 @@ from cli.test_no_permission import as_nobody
 from grebe.api import Project
 from grebe.config import load
 from grebe.engine.adopt import PLACES
-from grebe.engine.tables import place_of
 from grebe.errors import ConfigError, LeaseHeldError, ProjectMovedError
 from grebe.formats.ducklake import connections
-from grebe.formats.ducklake.opening import address_of
+from grebe.formats.ducklake.catalog import address_of
 from grebe.registry import Registry
 
 if TYPE_CHECKING:
@@ -373,7 +372,7 @@ def let_go(folder: Path) -> None:
     """Close what this process has open of the project's DuckLake catalogs, as its end would."""
     settings = load(folder)
     for name in ("duck", "single"):
-        connections.release(address_of(place_of(settings, settings.catalog(name))))
+        connections.release(address_of(settings.address(settings.catalog(name))))
 
 
 def same(one: object, other: object) -> bool:

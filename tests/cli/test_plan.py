@@ -10,11 +10,11 @@ import pytest
 
 from cli.test_project import SUMS, Shop
 from grebe.api import Project
-from grebe.api.planning import Plan
 from grebe.cli.sample import write_sample
 from grebe.engine.result import RefreshResult
 from grebe.errors import CheckFailedError, RefreshError
 from grebe.model import Outcome, State
+from grebe.project.planning import RefreshPreview
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -134,7 +134,7 @@ def test_F270_tables_that_seeds_will_make_are_planned_with(
         assert {item.view.name: codes(item) for item in project.refresh()} == plans
 
 
-def codes(item: Plan | RefreshResult) -> tuple[Outcome, list[str]]:
+def codes(item: RefreshPreview | RefreshResult) -> tuple[Outcome, list[str]]:
     return item.outcome, [reason.code for reason in item.reasons]
 
 

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cli.shop import Shop
-from grebe.api import Project, seeds
-from grebe.api.seeds import plant
-from grebe.api.written import all_written
+from grebe.api import Project
 from grebe.errors import (
     CycleError,
     DefinitionError,
@@ -24,6 +22,9 @@ from grebe.errors import (
     UnknownTableError,
 )
 from grebe.model import Outcome, Policy, State
+from grebe.project import seeds
+from grebe.project.definitions import all_written
+from grebe.project.seeds import plant
 from grebe.registry import Registry
 
 if TYPE_CHECKING:

@@ -38,17 +38,17 @@ def _apply(what: str, module: str, before: str, after: str, *trees: str) -> Muta
     return Mutation(what, module, before, after, trees, law="apply")
 
 
-EQUALS = '__import__("grebe.compiler.scalar", fromlist=["equals"]).equals'
+EQUALS = '__import__("grebe.compiler.algebra.scalar", fromlist=["equals"]).equals'
 
-INSERTED = """__import__("grebe.compiler.nodes", fromlist=["Filter"]).Filter(
+INSERTED = """__import__("grebe.compiler.algebra.nodes", fromlist=["Filter"]).Filter(
     of.change(node.input),
-    __import__("grebe.compiler.scalar", fromlist=["build"]).build('"__grebe_weight" > 0'),
+    __import__("grebe.compiler.algebra.scalar", fromlist=["build"]).build('"__grebe_weight" > 0'),
 )"""
 
 ABOVE_HAVING = """__import__("grebe.compiler.delta.restrict", fromlist=["x"]).restrict_columns(
     of.change(node.input),
-    __import__("grebe.compiler.delta.weights", fromlist=["x"]).keys_of(
-        __import__("grebe.compiler.delta.weights", fromlist=["x"]).plus(
+    __import__("grebe.compiler.delta.weighted", fromlist=["x"]).keys_of(
+        __import__("grebe.compiler.delta.weighted", fromlist=["x"]).plus(
             Filter(of.new(node.input), node.predicate)
         ),
         node.input.keys,
@@ -71,27 +71,27 @@ MUTATIONS: Final = (
     _delta("an unpinned read", "rules",
            "return self._at(node, At.OLD)", "return self._at(node, At.NEW)", "inner/two"),
     # semi, anti and mark joins
-    _delta("the old right side for new left rows", "matched",
+    _delta("the old right side for new left rows", "keyed_joins",
            "for at in (of.new, of.old))", "for at in (of.old, of.old))", "semi", "left"),
-    _delta("the new right side for rows that were there", "matched",
+    _delta("the new right side for rows that were there", "keyed_joins",
            "for at in (of.new, of.old))", "for at in (of.new, of.new))", "anti", "left"),
-    _delta("left rows that a change touches, counted twice", "matched",
+    _delta("left rows that a change touches, counted twice", "keyed_joins",
            "restrict(of.old(node.left)", "restrict(of.new(node.left)", "semi", "left"),
-    _delta("touched left rows not taken away", "matched",
+    _delta("touched left rows not taken away", "keyed_joins",
            'build("-:w", w=column(WEIGHT))', 'build("0 * :w", w=column(WEIGHT))', "semi", "left"),
-    _delta("touched left rows forgotten", "matched",
+    _delta("touched left rows forgotten", "keyed_joins",
            "arrived = summed(changed, touched)", "arrived = changed",
            "anti", "left"),
-    _delta("the right side only for left rows that changed", "matched",
-           "Distinct(Project(arrived,", "Distinct(Project(changed,", "semi", "left"),
-    _delta("the groups that were picked for new left rows", "matched",
+    _delta("the right side only for left rows that changed", "keyed_joins",
+           "Distinct(Projection(arrived,", "Distinct(Projection(changed,", "semi", "left"),
+    _delta("the groups that were picked for new left rows", "keyed_joins",
            "right = restrict(of.new(node.right)", "right = restrict(of.old(node.right)",
            "semi/picked groups"),
-    _delta("groups for the touched keys of the wrong side", "matched",
+    _delta("groups for the touched keys of the wrong side", "keyed_joins",
            "keys(node.left, _named(mine for _, mine in ties))",
            "keys(node.right, _named(theirs for theirs, _ in ties))",
            "semi/picked groups"),
-    _delta("new left rows that meet picked groups, forgotten", "matched",
+    _delta("new left rows that meet picked groups, forgotten", "keyed_joins",
            "*filter(None, [met]),", "", "semi/picked groups"),
     Mutation("the old right side for new left rows, by value", "delta.mark",
            "return [(delta, of.new(node.right))]", "return [(delta, of.old(node.right))]",
@@ -136,10 +136,10 @@ MUTATIONS: Final = (
            'taken = build("-:w", w=weight)', 'taken = build(":w", w=weight)', "distinct"),
     _delta("a branch dropped", "union",
            "for branch in node.branches)", "for branch in node.branches[:1])", "union all"),
-    _apply("a branch that forgets the type of the whole", "coercion",
+    _apply("a branch that forgets the type of the whole", "algebra.coercion",
            "return own is not None and not types.equal(own, kind)", "return False",
            "union all/coerced"),
-    _apply("rows of the new version for both", "both",
+    _apply("rows of the new version for both", "bind.shared_reads",
            "return found.named(_scan(node).at)", "return found.named(At.NEW)", "full/chain", "aggregate/over left"),
     # aggregates below the root
     _delta("empty groups shown", "aggregate",
@@ -152,18 +152,18 @@ MUTATIONS: Final = (
     _delta("AVG and COUNT(x) by COUNT(*)", "aggregate",
            'known = build(":x IS NOT NULL", x=call.argument)', 'known = build("1 = 1")',
            "aggregate/linear"),
-    _delta("the SUM of nothing as 0", "calls",
+    _delta("the SUM of nothing as 0", "linear_aggregates",
            'return build(f"CASE WHEN :n > 0 THEN {shown} END", n=n, s=s)',
            'return build("COALESCE(:s, 0)", n=n, s=s)', "aggregate/linear"),
     _delta("the state at the old version", "aggregate",
            "rows = of.new(node.input)", "rows = of.old(node.input)", "aggregate/linear"),
     # affected keys
-    _delta("the old rows of touched keys not taken away", "partition",
+    _delta("the old rows of touched keys not taken away", "recompute",
            "minus(replace(node, input=old))", "minus(replace(node, input=new))", "window/rank"),
-    _delta("keys of the rows that are there now", "partition",
+    _delta("keys of the rows that are there now", "recompute",
            "keys = _touched(node.input, names, of)",
            "keys = keys_of(plus(new), names)", "window/rank", "aggregate/extrema"),
-    _delta("keys of inserted rows only", "partition",
+    _delta("keys of inserted rows only", "recompute",
            "keys = _touched(node.input, names, of)",
            f"keys = keys_of({INSERTED}, names)", "window/rank"),
     _delta("keys of one side of a join only", "touch",
@@ -177,9 +177,9 @@ MUTATIONS: Final = (
            "delta = Filter(delta, build(':w > 0', w=column(WEIGHT)));"
            " rows = restrict_columns(rows, keys_of(delta, node.keys), node.keys)",
            "aggregate/linear"),
-    _delta("keys taken above HAVING", "selection",
+    _delta("keys taken above HAVING", "filter",
            "below = of.change(node.input)", f"below = {ABOVE_HAVING}", "aggregate/filter above"),
-    _delta("a deletion weighed as an insertion", "weights",
+    _delta("a deletion weighed as an insertion", "weighted",
            "return weighted(node, node.columns, number(-1))",
            "return weighted(node, node.columns, number(1))", "top-k/per group"),
     _delta("keys compared with = instead of null-safely", "restrict",
@@ -194,10 +194,10 @@ MUTATIONS: Final = (
     _delta("a row kept although its array is empty", "unnest",
            "replace(node, input=", "replace(node, outer=not node.outer, input=", "unnest"),
     # expressions on pairs of rows that never existed
-    Mutation("an expression before consolidation", "delta.project",
+    Mutation("an expression before consolidation", "delta.projection",
              "if any(can_raise(item.ast, of.types) for _, item in node.outputs):", "if not node.outputs:",
              ("raises/project",), law="raise"),
-    Mutation("a predicate before consolidation", "delta.selection",
+    Mutation("a predicate before consolidation", "delta.filter",
              "if can_raise(node.predicate.ast, of.types):", "if node is None:",
              ("raises/filter",), law="raise"),
     Mutation("a left row that is gone beside a right row that is new", "delta.mark",
@@ -215,7 +215,7 @@ MUTATIONS: Final = (
     # writing
     _apply("stored copies forgotten", "write.bag", "CAST(SUM(:s + :n) AS BIGINT)",
            "CAST(SUM(:n) AS BIGINT)", "union all"),
-    _apply("copies that stay not written again", "write.rows",
+    _apply("copies that stay not written again", "write.touched_rows",
            "THEN :after - :before ELSE :after END", "THEN :after - :before ELSE 0 END",
            "union all/same"),
     _apply("a MIN kept although it was net-deleted", "write.groups",
@@ -229,12 +229,12 @@ MUTATIONS: Final = (
            "CASE WHEN :n = 0 THEN 'delete'", "CASE WHEN 1 = 0 THEN 'delete'", "aggregate/linear"),
     _apply("a group's change not consolidated", "write.groups",
            "narrow = Consolidate(narrow)",
-           "narrow = Project(below, (*passed(used), (WEIGHT, column(WEIGHT))))",
+           "narrow = Projection(below, (*passed(used), (WEIGHT, column(WEIGHT))))",
            "aggregate/extrema over join"),
     _apply("touched keys read at the old version", "write.replace",
            "fresh = restrict(of.new(shape.node)", "fresh = restrict(of.old(shape.node)",
            "window/rank"),
-    _apply("an outer join with nothing as nothing", "prune",
+    _apply("an outer join with nothing as nothing", "bind.prune",
            "return empty[0] and (empty[1] or not node.full)", "return any(empty)", "left", "full"),
 )  # fmt: skip
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from grebe.compiler.clock import stopped
+from grebe.compiler.text.clock import stopped
 
 MOMENT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 

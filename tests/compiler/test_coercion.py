@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from grebe.compiler.coercion import coerced
+from grebe.compiler.algebra.coercion import coerced
+from grebe.compiler.algebra.known_types import Types, scan_types, wanted
 from grebe.compiler.emit import emit
 from grebe.compiler.lower import Relation, lower
-from grebe.compiler.types import Types, scan_types, wanted
 
 SOURCES = {
     "r": Relation("r", (("a", "int"), ("st", "struct<Aa:int>"), ("s", "string"))),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grebe.compiler.cost import Past, Sizes, full_is_cheaper
+from grebe.compiler.plan.cost import Past, Sizes, full_is_cheaper
 
 FULLS = [Past(False, 0, 60.0), Past(False, 0, 61.0)]
 SMALL = [Past(True, 1, 1.0), Past(True, 1, 1.2), Past(True, 10, 1.1)]

@@ -13,12 +13,12 @@ import pytest
 
 from compiler.databases import SOURCES
 from compiler.test_golden import PAIRS
+from grebe.compiler.algebra.known_types import Types, scan_types
 from grebe.compiler.emit import emit
 from grebe.compiler.explain import Explanation, explain, leaf_name
 from grebe.compiler.lower import Relation, lower
-from grebe.compiler.plan import RefreshPlan
-from grebe.compiler.strategy import make_plan
-from grebe.compiler.types import Types, scan_types
+from grebe.compiler.plan.refresh_plan import RefreshPlan
+from grebe.compiler.plan.strategy import make_plan
 
 FOLDER = Path(__file__).parent / "explained"
 VIEWS = {
@@ -97,4 +97,4 @@ def test_every_reason_stands_with_its_code_and_its_place() -> None:
 def test_the_operator_that_is_not_incremental_says_why() -> None:
     found = explain(plan_of("SELECT k, RANK() OVER (ORDER BY x) AS place FROM r"))
     blamed = {item.name: [reason.code for reason in item.reasons] for item in found.operators}
-    assert blamed == {"Scan": [], "Window": ["window-without-partition"], "Project": []}
+    assert blamed == {"Scan": [], "Windowed": ["window-without-partition"], "Projection": []}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from grebe.compiler.bounds import filled
+from grebe.compiler.algebra.key_bounds import filled
+from grebe.compiler.algebra.known_types import Types
+from grebe.compiler.algebra.nodes import Node, Scan
+from grebe.compiler.bind.factor import factored
+from grebe.compiler.bind.prune import pruned
 from grebe.compiler.delta import rules
-from grebe.compiler.factor import factored
 from grebe.compiler.lower import Relation, lower
-from grebe.compiler.nodes import Node, Scan
-from grebe.compiler.prune import pruned
-from grebe.compiler.types import Types
 
 TABLES = {name: Relation(name, (("a", "int"), ("b", "int"))) for name in ("r", "s", "t")}
 

@@ -7,9 +7,9 @@ import pytest
 from sqlglot import parse_one
 
 from compiler.databases import bag, emitted, lowered
-from grebe.compiler.functions import AggregateKind, aggregate_kind, empty_value
-from grebe.compiler.raising import can_raise
-from grebe.compiler.types import Types
+from grebe.compiler.algebra.functions import AggregateKind, aggregate_kind, empty_value
+from grebe.compiler.algebra.known_types import Types
+from grebe.compiler.algebra.raising import can_raise
 
 EXPRESSIONS = """
 7 / 2; 7 // 2; -7 // 2; 7 % 3; -7 % 3; 7.5 // 2; round(2.5); round(-2.567, 2); 2 ** 3; (1 + 2) * 3

@@ -18,11 +18,11 @@ from compiler.laws.compositions import check_query
 from compiler.laws.databases import draw
 from compiler.laws.engine import Database, one_case
 from compiler.laws.plans import lowered
+from grebe.compiler.algebra.nodes import WEIGHT, At, Scan
+from grebe.compiler.algebra.rewriting import pinned
+from grebe.compiler.bind.prune import pruned
 from grebe.compiler.delta import change
 from grebe.compiler.emit import Leaf, emit
-from grebe.compiler.nodes import WEIGHT, At, Scan
-from grebe.compiler.pin import pinned
-from grebe.compiler.prune import pruned
 
 FOLDER = Path(__file__).parent / "golden"
 CASES = 400

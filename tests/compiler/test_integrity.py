@@ -8,7 +8,7 @@ import pytest
 
 from compiler.laws.engine import STORAGE
 from compiler.laws.plans import IntegrityError, Runner, Sources
-from grebe.compiler.plan import Strategy
+from grebe.compiler.plan.refresh_plan import Strategy
 
 T = {"g": "INTEGER", "x": "INTEGER", "f": "DOUBLE"}
 FIRST = {

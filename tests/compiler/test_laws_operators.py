@@ -12,7 +12,7 @@ from compiler.laws.engine import Database, one_case
 from compiler.laws.plans import batched, lowered_tree
 from compiler.laws.trees import GLOBAL, TREES
 from evidence import LongRun
-from grebe.compiler.nodes import Node
+from grebe.compiler.algebra.nodes import Node
 
 CASES = 4_000
 SINGLE = 200

@@ -13,13 +13,13 @@ from compiler.laws.databases import CASES, arrow, draw
 from compiler.laws.plans import lowered_tree
 from compiler.laws.trees import TREES
 from compiler.small_spark import small
+from grebe.compiler.algebra.known_types import Types, wanted
+from grebe.compiler.algebra.nodes import WEIGHT, At, Named, Node, Scan, Stored, walk
+from grebe.compiler.algebra.rewriting import pinned
 from grebe.compiler.delta import change
 from grebe.compiler.emit import Leaf, emit
-from grebe.compiler.nodes import WEIGHT, At, Named, Node, Scan, Stored, walk
-from grebe.compiler.pin import pinned
-from grebe.compiler.plan import Compute, Strategy
-from grebe.compiler.strategy import make_plan
-from grebe.compiler.types import Types, wanted
+from grebe.compiler.plan.refresh_plan import Compute, Strategy
+from grebe.compiler.plan.strategy import make_plan
 
 if TYPE_CHECKING:
     from pyspark.sql import Row as SparkRow

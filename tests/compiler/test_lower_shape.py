@@ -10,23 +10,23 @@ from pathlib import Path
 import pytest
 
 from compiler.databases import lowered
-from grebe.compiler.lower import Relation, lower
-from grebe.compiler.lower.scope import Names
-from grebe.compiler.nodes import (
+from grebe.compiler.algebra.nodes import (
     Aggregate,
     Filter,
     InnerJoin,
     MarkJoin,
     Node,
     OuterJoin,
-    Project,
+    Projection,
     Scan,
     SemiJoin,
     TopK,
     UnionAll,
-    Window,
+    Windowed,
     walk,
 )
+from grebe.compiler.lower import Relation, lower
+from grebe.compiler.lower.scope import Names
 
 FEATURES = [
     ("SELECT k FROM r", {"select"}),
@@ -133,7 +133,7 @@ def test_windows_with_equal_partitions_share_a_node() -> None:
         "SELECT k, SUM(x) OVER (PARTITION BY k, s) AS a, MAX(x) OVER (PARTITION BY s, k) AS b,"
         " MIN(x) OVER (PARTITION BY s) AS c FROM r"
     )
-    assert len(nodes(sql, Window)) == 2
+    assert len(nodes(sql, Windowed)) == 2
 
 
 def test_nulls_are_ordered_as_the_dialect_has_it() -> None:
@@ -223,4 +223,4 @@ def test_equal_text_gives_an_equal_tree_in_any_process() -> None:
 
 def test_a_select_of_all_columns_is_the_scan_itself() -> None:
     assert isinstance(lowered("SELECT * FROM r").root, Scan)
-    assert isinstance(lowered("SELECT x, k FROM r").root, Project)
+    assert isinstance(lowered("SELECT x, k FROM r").root, Projection)

@@ -12,17 +12,17 @@ from compiler.laws.plans import lowered, planned
 from compiler.test_golden import PAIRS
 from compiler.test_hard_views import views
 from compiler.tpc import open_benchmark, sources_of, texts_of
-from grebe.compiler.both import read_once, read_twice
+from grebe.compiler.algebra.known_types import Types, scan_types
+from grebe.compiler.algebra.nodes import At, Named, Node, Scan, walk
+from grebe.compiler.algebra.parent_views import Parent, expanded
+from grebe.compiler.algebra.rewriting import pinned
+from grebe.compiler.bind.broadcast import SideSizes
+from grebe.compiler.bind.shared_reads import read_once, read_twice
 from grebe.compiler.emit import Leaf, emit
-from grebe.compiler.expand import Parent, expanded
 from grebe.compiler.lower import Lowered, Relation, lower
-from grebe.compiler.nodes import At, Named, Node, Scan, walk
-from grebe.compiler.pin import pinned
-from grebe.compiler.plan import DeltaFacts, RefreshPlan, Step, bind
-from grebe.compiler.root import strip
-from grebe.compiler.spread import Sizes
-from grebe.compiler.strategy import make_plan
-from grebe.compiler.types import Types, scan_types
+from grebe.compiler.plan.refresh_plan import DeltaFacts, RefreshPlan, Step, bind
+from grebe.compiler.plan.strategy import make_plan
+from grebe.compiler.write.root import strip
 from grebe.sql_text import made, quote
 from made_names import strangers, words_of
 
@@ -41,7 +41,7 @@ def wild() -> Database:
 def steps_of(plan: RefreshPlan) -> Iterator[Step]:
     """The steps as they are planned, and bound to several facts."""
     yield from (*plan.steps, *plan.appending)
-    sizes = Sizes(dict.fromkeys(plan.tables, 10**7), dict.fromkeys(plan.tables, 1), 10)
+    sizes = SideSizes(dict.fromkeys(plan.tables, 10**7), dict.fromkeys(plan.tables, 1), 10)
     yield from bind(plan, DeltaFacts(frozenset(), False, {}, sizes))
 
 

@@ -12,8 +12,8 @@ from compiler.laws.engine import Database, one_case
 from compiler.laws.plans import IntegrityError, Runner, Sources, batched, lowered_tree, planned
 from compiler.laws.trees import GLOBAL, TREES, aggregate, scan, sql
 from compiler.mutations import MUTATIONS, Mutation, broken
-from grebe.compiler.nodes import Filter, InnerJoin, MarkJoin, Node, Project, SemiJoin
-from grebe.compiler.scalar import column
+from grebe.compiler.algebra.nodes import Filter, InnerJoin, MarkJoin, Node, Projection, SemiJoin
+from grebe.compiler.algebra.scalar import column
 
 CASES = 1_500
 CYCLES = 2
@@ -24,13 +24,13 @@ _PAIRS = InnerJoin((scan("r"), scan("s")), (sql("r_a = s_a"),))
 _RAISING = "CAST(CASE WHEN r_x = s_c THEN 'no number' ELSE '1' END AS INTEGER)"
 _ON = f"r_a = s_a AND {_RAISING} = 1"
 RAISING: dict[str, Node] = {
-    "raises/project": Project(_PAIRS, (("k", column("r_a")), ("v", sql(_RAISING)))),
+    "raises/project": Projection(_PAIRS, (("k", column("r_a")), ("v", sql(_RAISING)))),
     "raises/filter": Filter(_PAIRS, sql(f"{_RAISING} = 1")),
     "raises/anti": SemiJoin(scan("r"), scan("s"), sql(_ON), anti=True),
     "raises/mark": MarkJoin(scan("r"), scan("s"), sql(_ON), "m"),
     "raises/aggregate": aggregate(_PAIRS, ("r_a",), total=f"SUM({_RAISING})"),
     "raises/key": aggregate(
-        Project(
+        Projection(
             SemiJoin(scan("r"), scan("s"), sql("r_a = s_a")),
             (("k", sql("CAST(r_s AS INTEGER)")), ("x", column("r_x"))),
         ),

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from compiler.databases import SOURCES, lowered
+from grebe.compiler.algebra.known_types import Types, scan_types, wanted
 from grebe.compiler.lower import Relation, lower
+from grebe.compiler.plan.strategy import make_plan
 from grebe.compiler.reasons import DESCRIPTIONS, ReasonCode, always_refused, feature_of, reference
-from grebe.compiler.strategy import make_plan
-from grebe.compiler.types import Types, scan_types, wanted
 from grebe.errors import (
     AmbiguousColumnError,
     DefinitionError,

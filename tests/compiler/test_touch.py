@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from grebe.compiler.algebra.known_types import Types
+from grebe.compiler.algebra.nodes import At, Scan, walk
 from grebe.compiler.lower import Relation, lower
-from grebe.compiler.nodes import At, Scan, walk
-from grebe.compiler.plan import Strategy
-from grebe.compiler.strategy import make_plan
-from grebe.compiler.types import Types
+from grebe.compiler.plan.refresh_plan import Strategy
+from grebe.compiler.plan.strategy import make_plan
 
 TABLES = {"t": Relation("t", (("g", "int"), ("x", "int")))}
 RANK = "row_number() OVER (PARTITION BY g ORDER BY x)"

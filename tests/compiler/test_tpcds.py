@@ -14,7 +14,7 @@ from compiler.laws.engine import Database
 from compiler.laws.plans import Runner, lowered, planned
 from compiler.tpc import texts_of
 from evidence import FOLDER, current_commit
-from grebe.compiler.plan import RefreshPlan
+from grebe.compiler.plan.refresh_plan import RefreshPlan
 from grebe.compiler.reasons import ReasonCode
 
 SCALE = 0.01

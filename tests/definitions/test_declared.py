@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from grebe.compiler.declarative.declared import declared
-from grebe.compiler.declarative.links import Link
-from grebe.compiler.declarative.sql import statement_of
+from grebe.compiler.text.declarative.declared import declared
+from grebe.compiler.text.declarative.links import Link
+from grebe.compiler.text.declarative.sql import statement_of
 from grebe.errors import DeclarationError
 
 OK = {"$type": "V", "$from": "orders"}
@@ -238,8 +238,8 @@ def test_F202_refresh_options_become_settings_of_the_view() -> None:
 
 
 def test_F236_key_order_and_spelled_defaults_do_not_count() -> None:
-    from grebe.api.texts import digest_of
     from grebe.config import load
+    from grebe.project.read_definition import digest_of
 
     one = {"$type": "V", "$from": "orders", "$expand": ["customer"], "$compute": {"n": {"$count": "items"}}}  # fmt: skip
     two = {"$compute": {"n": {"$count": "items"}}, "$projection": "both", "$expand": ["customer"], "$from": "orders", "$refresh": {"mode": "streaming"}, "$type": "V"}  # fmt: skip

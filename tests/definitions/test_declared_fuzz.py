@@ -7,10 +7,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from definitions.test_declared import LINKS, TABLES
-from grebe.compiler.declarative.declared import AGGREGATES, BUCKETS, COMPARISONS, DIRECTIVES
-from grebe.compiler.declarative.paths import named_tables
-from grebe.compiler.declarative.sql import statement_of
 from grebe.compiler.lower import Relation, lower
+from grebe.compiler.text.declarative.declared import AGGREGATES, BUCKETS, COMPARISONS, DIRECTIVES
+from grebe.compiler.text.declarative.paths import named_tables
+from grebe.compiler.text.declarative.sql import statement_of
 from grebe.errors import (
     AmbiguousColumnError,
     DefinitionError,
@@ -121,7 +121,7 @@ def test_F191_whatever_is_given_is_a_statement_or_a_typed_error(spec: object) ->
 
 def _names_its_tables(spec: object, tree: sqlglot.exp.Expr) -> None:
     """The tables that are known without looking at any are those that the query reads."""
-    from grebe.compiler.declarative.declared import declared
+    from grebe.compiler.text.declarative.declared import declared
 
     read = {item.name for item in tree.find_all(sqlglot.exp.Table)}
     assert read == set(named_tables(declared(spec), LINKS))

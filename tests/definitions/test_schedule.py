@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from grebe.compiler.schedule import Cron, checked_lag, duration, schedule
 from grebe.errors import DefinitionError
+from grebe.schedule import Cron, checked_lag, duration, schedule
 
 
 def at(text: str) -> datetime:

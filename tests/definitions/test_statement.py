@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grebe.compiler.statement import policy_of, read_statement
+from grebe.compiler.text.statement import policy_of, read_statement
 from grebe.errors import DefinitionError, SqlSyntaxError, UnknownColumnError, Where
 from grebe.model import Policy
 

@@ -13,9 +13,9 @@ import duckdb
 from compiler.random_queries import COLUMNS
 from engine.lawful import SPARKS_OWN, Lake, Text, hostile_names
 from grebe import config
-from grebe.ducklake import load_extensions
 from grebe.engine.engine import Engine
 from grebe.engine.public import public_sql
+from grebe.program import load_extensions
 from hostile import POOL, without_mapping
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from engine.over_connect import tell
 from engine.shop import Shop
 from grebe.config import load
 from grebe.engine import refresh
-from grebe.engine.session import open_session
+from grebe.spark.session import open_session
 
 EAGER = {
     "spark.speculation": "true",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from engine.shop import Shop
 from grebe.config import load
 from grebe.engine.refresh import RefreshResult
-from grebe.engine.session import is_connect, open_session
+from grebe.spark.session import is_connect, open_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from grebe.engine import classes
-from grebe.engine.classes import archive_file, archive_options, prepare
-from grebe.engine.jars import ensure_jars
-from grebe.engine.java import Java, find_java
+from grebe.spark import class_archive as classes
+from grebe.spark.class_archive import archive_file, archive_options, prepare
+from grebe.spark.jars import ensure_jars
+from grebe.spark.java import Java, find_java
 
 PROGRAM = """
 import sys
 from grebe.config import load
-from grebe.engine.session import open_session
+from grebe.spark.session import open_session
 spark = open_session(load(sys.argv[1]))
 spark.sql("CREATE NAMESPACE lake.warm").collect()
 spark.sql(f"CREATE TABLE delta.`{sys.argv[1]}/t` (k INT) USING delta").collect()

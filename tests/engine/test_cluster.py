@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from evidence import LongRun
-from grebe.engine.java import find_java
+from grebe.spark.java import find_java
 
 TESTS = Path(__file__).resolve().parent.parent
 WORKERS = 2

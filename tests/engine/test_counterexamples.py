@@ -10,10 +10,10 @@ import pytest
 
 from grebe import config
 from grebe.config import Settings
-from grebe.engine import tiny
+from grebe.engine import small_views
 from grebe.engine.engine import Engine
-from grebe.engine.session import open_session
 from grebe.model import Outcome, Policy
+from grebe.spark.session import open_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,7 +35,7 @@ SUBQUERIES_OVER_UNIONS = {
 def test_subqueries_that_are_selected_from_unions(
     spark: SparkSession, project: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tiny, "ROWS", -1)
+    monkeypatch.setattr(small_views, "ROWS", -1)
     settings = replace(project, defaults=replace(project.defaults, schema="counter"))
     for text in (
         "CREATE NAMESPACE lake.counter",

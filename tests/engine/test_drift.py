@@ -12,7 +12,7 @@ from math import isclose, isnan
 
 from compiler.laws.engine import STORAGE, Database
 from compiler.laws.plans import Runner, Sources
-from grebe.compiler.nodes import WEIGHT
+from grebe.compiler.algebra.nodes import WEIGHT
 
 REFRESHES = 1_000
 SQL = (

@@ -10,10 +10,10 @@ import duckdb
 import pytest
 
 from grebe import config
-from grebe.ducklake import load_extensions
 from grebe.engine.engine import Engine
 from grebe.engine.refresh import RefreshResult
 from grebe.model import Outcome, Policy
+from grebe.program import load_extensions
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -12,11 +12,11 @@ import pytest
 
 from engine.shop import At, Shop
 from grebe import config
-from grebe.compiler.cost import Sizes
+from grebe.compiler.plan.cost import Sizes
 from grebe.config import Settings
-from grebe.engine import choice, refresh, tiny
-from grebe.engine.deltas import Deltas
+from grebe.engine import choice, refresh, small_views
 from grebe.engine.engine import Engine
+from grebe.engine.source_deltas import Deltas
 from grebe.formats.iceberg import source
 from grebe.model import Outcome, Policy, Reason
 
@@ -235,7 +235,7 @@ def test_a_change_beyond_the_budget_of_the_driver_that_one_key_holds(
         return delta
 
     monkeypatch.setattr(Deltas, "_kept", kept)
-    monkeypatch.setattr(tiny, "ROWS", -1)
+    monkeypatch.setattr(small_views, "ROWS", -1)
     for step, expected in enumerate(("driver", "staged")):
         if expected == "staged":
             monkeypatch.setattr(refresh, "DRIVER_ROWS", 10)

@@ -11,8 +11,8 @@ from engine.shop import Shop
 from grebe.config import Settings
 from grebe.engine import choice
 from grebe.engine.engine import Engine
-from grebe.engine.session import open_session
 from grebe.model import Frontier, Outcome, Policy
+from grebe.spark.session import open_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

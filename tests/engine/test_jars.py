@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from grebe.engine import jars
-from grebe.engine.jars import COORDINATES, ensure_jars, jar_folder, locked
-from grebe.engine.java import Java, find_java
 from grebe.errors import ConfigError
+from grebe.spark import jars
+from grebe.spark.jars import COORDINATES, ensure_jars, jar_folder, locked
+from grebe.spark.java import Java, find_java
 
 NO_JAVA = Java(Path("/nowhere"), 17, "test")
 

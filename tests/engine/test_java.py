@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from grebe.engine import java
-from grebe.engine.java import find_java
 from grebe.errors import ConfigError
+from grebe.spark import java
+from grebe.spark.java import find_java
 
 
 def fake_java(home: Path, version: str, *, modules: bool = True) -> Path:

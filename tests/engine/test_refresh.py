@@ -9,9 +9,9 @@ import pytest
 
 from engine.shop import VIEWS, Shop
 from grebe.config import Settings
-from grebe.engine.session import open_session
 from grebe.errors import CheckFailedError, CycleError, NotIncrementalError
 from grebe.model import Outcome, Policy
+from grebe.spark.session import open_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,15 +9,16 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from grebe.compiler.nodes import Values
-from grebe.engine import pool, run
-from grebe.engine.deltas import Deltas
-from grebe.engine.pool import Pool
+from grebe.compiler.algebra.nodes import Values
+from grebe.engine import run
 from grebe.engine.run import Run, with_settings
+from grebe.engine.source_deltas import Deltas
 from grebe.errors import SchemaChangedError
 from grebe.formats.memory import MemoryTable
 from grebe.model import Column, TableName, Window
 from grebe.registry import Registry
+from grebe.spark import pool
+from grebe.spark.pool import Pool
 
 
 def test_an_interrupt_while_cleaning_frees_the_leases(

@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks.eventlog import measured
 from grebe.config import Settings, load
-from grebe.engine.session import is_connect, open_session
+from grebe.spark.session import is_connect, open_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -99,8 +99,8 @@ def test_a_missing_extension_is_named(tmp_path: Path) -> None:
         f"""
         from pyspark.sql import SparkSession
         from grebe.config import load
-        from grebe.engine.java import find_java
-        from grebe.engine.session import open_session
+        from grebe.spark.java import find_java
+        from grebe.spark.session import open_session
         from grebe.errors import ConfigError
         import os
         os.environ["JAVA_HOME"] = str(find_java().home)
@@ -119,7 +119,7 @@ def test_over_connect(tmp_path: Path) -> None:
     done = run_alone(
         f"""
         from grebe.config import load
-        from grebe.engine.session import is_connect, open_session
+        from grebe.spark.session import is_connect, open_session
         settings = load({str(tmp_path)!r}, {{}})
         caller = open_session(settings)
         caller.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
@@ -178,7 +178,7 @@ def test_a_bad_java_stops_before_spark(tmp_path: Path) -> None:
     done = run_alone(
         f"""
         from grebe.config import load
-        from grebe.engine.session import open_session
+        from grebe.spark.session import open_session
         from grebe.errors import ConfigError
         try:
             open_session(load({str(tmp_path)!r}, {{"GREBE_SPARK__JAVA": "/nowhere"}}))

@@ -9,8 +9,8 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from grebe.compiler.plan import COPIES
-from grebe.engine.tiny import merged, repeated
+from grebe.compiler.plan.refresh_plan import COPIES
+from grebe.engine.small_views import merged, repeated
 from grebe.errors import CheckFailedError
 from grebe.formats.base import ACTION, WEIGHT
 

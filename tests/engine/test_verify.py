@@ -10,8 +10,8 @@ import pytest
 from engine.shop import Shop
 from grebe.config import Settings
 from grebe.engine import verify
+from grebe.engine.bag_compare import differing
 from grebe.engine.engine import Engine
-from grebe.engine.nearly import differing
 from grebe.errors import CheckFailedError, ConfigError, StepFailedError
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from grebe.compiler.plan import COPIES
+from grebe.compiler.plan.refresh_plan import COPIES
 from grebe.engine.writing import LARGE, merge_of
 from grebe.formats.base import ACTION, Append, KeyBounds, Merge, VersionStats
 

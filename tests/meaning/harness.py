@@ -16,8 +16,8 @@ from math import isclose
 from typing import TYPE_CHECKING
 
 from grebe.config import Settings
+from grebe.engine.compiled_view import CompiledView, ViewDefinition
 from grebe.engine.engine import Engine
-from grebe.engine.views import Definition, View
 from grebe.errors import GrebeError, InternalError, StepFailedError
 from grebe.model import Outcome, Policy
 
@@ -117,7 +117,7 @@ def code_of(error: GrebeError) -> str:
     return str(getattr(error, "feature", error.code))
 
 
-def code_of_plan(view: View) -> str:
+def code_of_plan(view: CompiledView) -> str:
     """Why a view is recomputed each time; nothing for one that follows changes."""
     return "+".join(sorted({str(reason.code) for reason in view.plan.reasons}))
 
@@ -241,15 +241,15 @@ class Workshop:
             return Verdict(text, policy, CRASHED, getattr(error, "code", ""), told(error))
         return Verdict(text, policy, REFUSED, code_of(error), told(error))
 
-    def compiled(self, text: str, policy: Policy) -> View | Verdict:
+    def compiled(self, text: str, policy: Policy) -> CompiledView | Verdict:
         """The view of a text; a verdict when there is none."""
         name = self.settings.resolve(f"{self.schema}.v{next(_numbers)}")
         try:
-            return self.engine.compile(Definition(name, text, policy))
+            return self.engine.compile(ViewDefinition(name, text, policy))
         except Exception as error:  # whatever it is, it is told
             return self.failed(text, policy, error)
 
-    def shown(self, view: View) -> Rows | Exception:
+    def shown(self, view: CompiledView) -> Rows | Exception:
         """What the public name shows after a refresh, or how that failed."""
         name = str(view.name)
         try:
@@ -263,7 +263,7 @@ class Workshop:
             return error
 
     @staticmethod
-    def way(view: View) -> Policy | None:
+    def way(view: CompiledView) -> Policy | None:
         """From changes wherever that is possible: over tiny tables `auto` would not."""
         if view.definition.policy is Policy.AUTO and view.plan.is_incremental:
             return Policy.INCREMENTAL
@@ -339,7 +339,7 @@ class Workshop:
     ) -> set[int] | None:
         """The columns that are Spark's, before and after a change; None: each has to be asked."""
         view = self.compiled(text, policy)
-        if not isinstance(view, View):
+        if not isinstance(view, CompiledView):
             return None
         if policy is Policy.AUTO and code_of_plan(view) != code:
             return None

@@ -13,13 +13,13 @@ import pytest
 from sqlglot import exp
 
 from evidence import FOLDER, current_commit
-from grebe.compiler import parse
 from grebe.compiler.lower.translation import Judgement
-from grebe.config import Settings, Views
-from grebe.engine import judge
+from grebe.compiler.text import parse
+from grebe.config import Settings, ViewSettings
 from grebe.engine import meaning as known
+from grebe.engine import spark_judge as judge
+from grebe.engine.compiled_view import ViewDefinition
 from grebe.engine.engine import Engine
-from grebe.engine.views import Definition
 from grebe.errors import CheckFailedError, GrebeError, InternalError
 from grebe.model import Check, Outcome, Policy
 from meaning.harness import Rows, same
@@ -70,7 +70,7 @@ def unjudge(patch: pytest.MonkeyPatch) -> None:
 def made(engine: Engine, settings: Settings, mutation: Mutation) -> tuple[str, GrebeError | None]:
     """The name of a view that was defined and built, and what stopped it."""
     name = f"{SCHEMA}.v{next(_numbers)}"
-    definition = Definition(settings.resolve(name), mutation.sql.format(s=SCHEMA), Policy.AUTO)
+    definition = ViewDefinition(settings.resolve(name), mutation.sql.format(s=SCHEMA), Policy.AUTO)
     try:
         engine.add(engine.compile(definition))
         (result,) = engine.refresh([name])
@@ -102,7 +102,7 @@ def caught(
     """Who caught a mistake when the view was made, and verify when it was made all the same."""
     with pytest.MonkeyPatch.context() as patch:
         plant(patch, mutation.mistake)
-        checked = replace(settings, views=Views(Check.ALWAYS))
+        checked = replace(settings, views=ViewSettings(Check.ALWAYS))
         name, error = made(Engine(checked, spark), settings, mutation)
         if error is None:
             assert is_right(spark, plain, name, mutation), "nobody saw it"
@@ -111,7 +111,7 @@ def caught(
             assert not isinstance(error, InternalError), error.explain()
             by = error.code
         unjudge(patch)
-        unchecked = replace(settings, views=Views(Check.NEVER))
+        unchecked = replace(settings, views=ViewSettings(Check.NEVER))
         engine = Engine(unchecked, spark)
         name, error = made(engine, settings, mutation)
         assert error is None, error.explain() if error else ""

@@ -10,8 +10,8 @@ from re import compile as pattern
 import duckdb
 
 from grebe import GrebeError, MaterializedView, compile_ivm
-from grebe.ducklake import same_to
 from grebe.errors import InternalError
+from grebe.program import same_to
 from programs.lake import Lake, Named, maintain, roll_back, set_up
 
 COLUMNS = {

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from compiler.laws.databases import CASE, CASES, History, TableOf, arrow
-from grebe.compiler.program.text import ident, listed, same
+from grebe.program.duckdb_text import ident, listed, same
 from programs.lake import Lake
 
 _MAINTENANCE = (

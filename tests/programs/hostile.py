@@ -16,7 +16,7 @@ from sqlglot import TokenType
 from sqlglot.dialects.duckdb import DuckDB
 
 from compiler.laws.databases import TableOf
-from grebe.compiler.program.text import ident
+from grebe.program.duckdb_text import ident
 
 _LOWER = ascii_lowercase
 _UPPER = str.maketrans(_LOWER, _LOWER.upper())

@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 
 from grebe import MaterializedView, Naming
-from grebe.ducklake import load_extensions
+from grebe.program import load_extensions
 
 Rows = list[tuple[object, ...]]
 

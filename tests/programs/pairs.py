@@ -17,19 +17,19 @@ from compiler.laws.databases import CASE, CASES, History, draw, tables_of
 from compiler.laws.generator import generate
 from compiler.laws.plans import batched
 from grebe import MaterializedView, compile_ivm, safe_to_expire_sql
+from grebe.compiler.algebra.known_types import Types, scan_types
+from grebe.compiler.algebra.nodes import Scan
 from grebe.compiler.emit import emit
 from grebe.compiler.lower import Lowered, Relation, lower
 from grebe.compiler.lower.scope import dotted
-from grebe.compiler.nodes import Scan
-from grebe.compiler.parse import parse
-from grebe.compiler.program.assemble import Program, used_columns
-from grebe.compiler.program.sources import Place, Source
-from grebe.compiler.program.text import ident
-from grebe.compiler.program.verbatim import base_tables
-from grebe.compiler.strategy import make_plan
-from grebe.compiler.types import Types, scan_types
+from grebe.compiler.plan.strategy import make_plan
+from grebe.compiler.text.parse import parse
 from grebe.errors import GrebeError
 from grebe.model import Policy
+from grebe.program.assemble import Program, used_columns
+from grebe.program.duckdb_text import ident
+from grebe.program.program_sources import ProgramSource, TablePlace
+from grebe.program.verbatim_program import base_tables
 from programs.histories import advance, create
 from programs.hostile import Disguise
 from programs.lake import KINDS, Lake, Named, maintain, set_up
@@ -185,11 +185,11 @@ def _program(
         for number, name in enumerate(lowered.tables, 1)
     ]
     used = used_columns(found, plan)
-    place = Place("dl", "main")
+    place = TablePlace("dl", "main")
     return Program(plan, lowered, types, used, place, Named("mv"), Policy.STRICT).view()
 
 
-class _Local(Source):
+class _Local(ProgramSource):
     """A source whose scans carry the bare name of the table."""
 
     __slots__ = ()

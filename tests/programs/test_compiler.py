@@ -13,8 +13,8 @@ import pytest
 
 import grebe
 from grebe import MaterializedView, Naming, UnsupportedSQLError, compile_ivm
-from grebe.compiler.program.columns import WINDOW_MESSAGE
 from grebe.errors import AmbiguousColumnError, DefinitionError, SqlSyntaxError
+from grebe.program.used_names import WINDOW_MESSAGE
 
 SCHEMAS = {
     "orders": {"id": "INTEGER", "customer_id": "INTEGER", "amount": "DECIMAL(10,2)"},

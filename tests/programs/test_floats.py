@@ -9,7 +9,7 @@ import pytest
 
 from evidence import LongRun
 from grebe import MaterializedView, compile_ivm
-from grebe.ducklake import Views
+from grebe.program import Views
 from programs.lake import KINDS, Kind, Lake, Named, check, maintain, set_up
 
 TYPES = {"g": "INTEGER", "w": "INTEGER", "x": "DECIMAL(4,4)", "d": "DECIMAL(12,2)"}

@@ -9,7 +9,7 @@ import pytest
 
 from evidence import LongRun
 from grebe import UnsupportedSQLError, compile_ivm
-from grebe.ducklake import same_to
+from grebe.program import same_to
 from programs.corpus import LITERALS, Corpus, examples, operator_pairs
 from programs.lake import Lake
 

@@ -7,7 +7,7 @@ import pytest
 from grebe import Naming, UnsupportedSQLError, compile_ivm
 from grebe import pending_maintenance_sql as pending
 from grebe import safe_to_expire_sql as safe
-from grebe.ducklake import Views
+from grebe.program import Views
 from programs.lake import Lake, check, maintain, set_up
 
 

@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 from grebe import compile_ivm
-from grebe.ducklake import Views
+from grebe.program import Views
 from programs.lake import Lake, Named, check, maintain, set_up
 
 CASES = {

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from grebe.ducklake import Views
-from grebe.ducklake.failures import typed
 from grebe.errors import (
     CheckFailedError,
     ConflictError,
@@ -22,6 +20,8 @@ from grebe.errors import (
     UnknownColumnError,
     UnknownTableError,
 )
+from grebe.program import Views
+from grebe.program.failures import typed
 from programs.lake import Lake
 
 TOTALS = "SELECT g, SUM(x) AS s, COUNT(*) AS n FROM t GROUP BY g"

@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from grebe.compiler.cost import Past
+from grebe.compiler.plan.cost import Past
 from grebe.errors import ConfigError, GrebeError, RegistryError, RegistryVersionError
 from grebe.model import Outcome, Reason
 from grebe.registry import Counts, Registry, RunRecord, ViewRecord
 from grebe.registry.database import Database
+from grebe.registry.journal_tables import metadata
 from grebe.registry.layout import HEAD, KNOWN, MIGRATIONS
-from grebe.registry.tables import metadata
 
 HOSTILE = [
     "x'; DROP TABLE grebe_views; --",

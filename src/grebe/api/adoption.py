@@ -6,16 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grebe.api.changes import leased, remove_rows
-from grebe.api.shown import Shown
 from grebe.config import Settings
+from grebe.project.lifecycle import leased, remove_rows
+from grebe.project.tabular import Tabular
 
 if TYPE_CHECKING:
     from grebe.api.project import Project
 
 
 @dataclass(frozen=True, slots=True)
-class Adoption(Shown):
+class Adoption(Tabular):
     """What was made to lie where the project lies."""
 
     folder: str

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from grebe.engine.graph import levels
+from grebe.engine.view_graph import levels
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from grebe.errors import GrebeError
 from grebe.model import Policy, TableName, Version, Window
 
 if TYPE_CHECKING:
-    from grebe.api.standing import Look
-    from grebe.api.written import Written
+    from grebe.project.definitions import Definition
+    from grebe.project.standing import Heads
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class Explained:
         return self.text()
 
 
-def readiness(view: Written, tables: Sequence[str], look: Look) -> tuple[Readiness, ...]:
+def readiness(view: Definition, tables: Sequence[str], look: Heads) -> tuple[Readiness, ...]:
     """Whether the sources can give exact changes from where the view stands."""
     points = {}
     if view.facts and view.facts.storage:
@@ -110,7 +110,7 @@ def readiness(view: Written, tables: Sequence[str], look: Look) -> tuple[Readine
 
 
 def _one(
-    view: Written, table: str, after: Version | None, columns: Sequence[int], look: Look
+    view: Definition, table: str, after: Version | None, columns: Sequence[int], look: Heads
 ) -> Readiness:
     name = view.settings.resolve(table.split("."))
     catalog = view.settings.catalog(name.catalog)

@@ -12,43 +12,46 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from grebe.api import changes, reading
+from grebe.api import reading
 from grebe.api.adoption import Adoption, adopt
 from grebe.api.dag import Dag
-from grebe.api.dead_runs import settle, told
 from grebe.api.explained import Explained, Readiness, readiness
-from grebe.api.lookup import Lookup
-from grebe.api.old_versions import expire_old
-from grebe.api.planning import Plans, planned, standing_still
-from grebe.api.recovery import Recovered, recover
 from grebe.api.results import Results
-from grebe.api.seeds import plant
-from grebe.api.selection import Selection, exact_name, select
-from grebe.api.standing import Look, Standing, refreshed_at, replaced_parents, standings
-from grebe.api.upkeep import Retention, Vacuumed, retention
-from grebe.api.view import Runs, Status, Statuses, View
-from grebe.api.written import Written, all_written
+from grebe.api.view import View
 from grebe.compiler.reasons import ReasonCode
 from grebe.config import Settings, load
 from grebe.engine.extras import require_extras
-from grebe.engine.graph import levels
 from grebe.engine.place import refuse_moved, settle_in
 from grebe.engine.result import RefreshResult
 from grebe.engine.tables import Tables
+from grebe.engine.view_graph import levels
 from grebe.errors import GrebeError, UnknownTableError, did_you_mean
 from grebe.model import Outcome, Policy, RunId, State, TableName
+from grebe.project import lifecycle
+from grebe.project.dead_runs import settle, told
+from grebe.project.definitions import Definition, all_written
+from grebe.project.history import Runs
+from grebe.project.lifecycle import GivenDefinition
+from grebe.project.lookup import Lookup
+from grebe.project.old_versions import expire_old
+from grebe.project.planning import Plans, planned, standing_still
+from grebe.project.recovery import Recovered, recover
+from grebe.project.retention import Retention, Vacuumed, retention
+from grebe.project.seeds import plant
+from grebe.project.selection import Selection, exact_name, select
+from grebe.project.standing import Heads, Standing, refreshed_at, replaced_parents, standings
+from grebe.project.status import Status, Statuses
 from grebe.registry.records import RunRecord, ViewRecord
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from grebe.api.builder import Builder
     from grebe.engine.engine import Engine
     from grebe.engine.verify import Report
+    from grebe.project.compile_views import Builder
     from grebe.registry import Registry
 
 Say = Callable[[str], None]
-Definition = str | Path | Mapping[str, Any]
 
 
 class Project:
@@ -153,21 +156,21 @@ class Project:
     @cached_property
     def builder(self) -> Builder:
         """What makes views from texts."""
-        from grebe.api.builder import Builder
+        from grebe.project.compile_views import Builder
 
         return Builder(self.engine, self.registry, self.say)
 
-    def look(self) -> Look:
+    def look(self) -> Heads:
         """One look at the tables as they are now."""
-        return Look(self.tables, lambda: self.spark)
+        return Heads(self.tables, lambda: self.spark)
 
     # --- views ----------------------------------------------------------------------------------
 
-    def written(self) -> dict[str, Written]:
+    def written(self) -> dict[str, Definition]:
         """Every view as it is written now, by full name."""
         return all_written(self.settings, self._records(), lambda: self.spark, self._compiled)
 
-    def _compiled(self, view: Written) -> dict[str, str] | None:
+    def _compiled(self, view: Definition) -> dict[str, str] | None:
         """The columns of a view as the engine compiled this very text of it, if it did."""
         engine = self.__dict__.get("engine")  # asking for it would start Spark
         made = engine.views.get(view.key) if engine else None
@@ -203,7 +206,7 @@ class Project:
 
     __getitem__ = view
 
-    def _named(self, name: str | TableName) -> Written:
+    def _named(self, name: str | TableName) -> Definition:
         views = self.written()
         defaults = (self.settings.defaults.catalog, self.settings.defaults.schema)
         full = exact_name(str(name), views, None if isinstance(name, TableName) else defaults)
@@ -216,7 +219,9 @@ class Project:
             )
         return views[full]
 
-    def _selected(self, views: Mapping[str, Written], selection: Selection) -> dict[str, Written]:
+    def _selected(
+        self, views: Mapping[str, Definition], selection: Selection
+    ) -> dict[str, Definition]:
         defaults = self.settings.defaults
         names = select(
             selection,
@@ -229,7 +234,7 @@ class Project:
     def create_view(  # noqa: PLR0913  every option of a view, by name
         self,
         name: str | None,
-        definition: Definition,
+        definition: GivenDefinition,
         *,
         policy: Policy | str | None = None,
         lag: str | None = None,
@@ -254,11 +259,11 @@ class Project:
         Raises:
             DefinitionError: the definition means nothing, or the name is taken.
         """
-        given = changes.Given(name, definition, policy, lag, schedule)
-        there = changes.kept_instead(self, given)
+        given = lifecycle.Given(name, definition, policy, lag, schedule)
+        there = lifecycle.kept_instead(self, given)
         if there is not None:
             return View(self, there)
-        written = changes.new_view(self, given, replaces=replace)
+        written = lifecycle.new_view(self, given, replaces=replace)
         before = self.written()
         views = {**before, written.key: written}
         levels({key: item.parents_among(views) for key, item in views.items()})
@@ -273,7 +278,7 @@ class Project:
             except GrebeError as error:
                 # What may go through the next time, or is somebody else's by now, stays.
                 if written.key not in before and not getattr(error, "retryable", False):
-                    changes.undo(self, written.name)
+                    lifecycle.undo(self, written.name)
                 raise
         return view
 
@@ -297,7 +302,7 @@ class Project:
         """
 
         def define(made_by: Callable[[], object]) -> View:
-            text = changes.text_from(made_by)
+            text = lifecycle.text_from(made_by)
             return self.create_view(
                 name or made_by.__name__,
                 text,
@@ -333,7 +338,7 @@ class Project:
         return self.registry.latest(landed=landed) if self.has_registry() else {}
 
     def _status(
-        self, view: Written, stand: Standing, last: RunRecord | None, refreshed: datetime | None
+        self, view: Definition, stand: Standing, last: RunRecord | None, refreshed: datetime | None
     ) -> Status:
         broken = view.error is not None
         schedule = None if broken else view.schedule
@@ -395,7 +400,7 @@ class Project:
             UnknownTableError: it can only be a name, and no view has it.
         """
         views = self.written()
-        known = changes.meant(self, what, views) or changes.unsaved(self, what)
+        known = lifecycle.meant(self, what, views) or lifecycle.unsaved(self, what)
         if known.error:
             raise known.error
         if known.is_as_compiled and known.facts:
@@ -405,13 +410,15 @@ class Project:
         ready = self._readiness(known, views)
         return Explained(known.name, known.policy, document, ready, *known.layout)
 
-    def _explained(self, view: Written, views: Mapping[str, Written]) -> dict[str, Any]:
+    def _explained(self, view: Definition, views: Mapping[str, Definition]) -> dict[str, Any]:
         from grebe.compiler.explain import explain
 
         self.builder.compiled(views, view.parents_among(views))
         return explain(self.builder.compile(view).plan).to_dict()
 
-    def _readiness(self, view: Written, views: Mapping[str, Written]) -> tuple[Readiness, ...]:
+    def _readiness(
+        self, view: Definition, views: Mapping[str, Definition]
+    ) -> tuple[Readiness, ...]:
         return readiness(view, [t for t in view.tables if t not in views], self.look())
 
     def plan(
@@ -427,7 +434,7 @@ class Project:
         """
         views = self.written()
         names = set(self._selected(views, selection))
-        chosen = Policy.FULL if full else changes.policy_given(policy)
+        chosen = Policy.FULL if full else lifecycle.policy_given(policy)
         levels({name: view.parents_among(views) for name, view in views.items()})
         if not names:
             return Plans()
@@ -457,7 +464,7 @@ class Project:
         begun = time.monotonic()
         views = self.written()
         names = list(self._selected(views, selection))
-        chosen = Policy.FULL if full else changes.policy_given(policy)
+        chosen = Policy.FULL if full else lifecycle.policy_given(policy)
         parents = {name: view.parents_among(views) for name, view in views.items()}
         levels(parents)
         settle(self, views)
@@ -475,7 +482,7 @@ class Project:
         return Results(done).noted(views)
 
     def _all_fresh(
-        self, views: Mapping[str, Written], wanted: set[str], run_id: RunId, begun: float
+        self, views: Mapping[str, Definition], wanted: set[str], run_id: RunId, begun: float
     ) -> Results | None:
         """The results when nothing is to be done for any view, else None."""
         stands = standings({name: views[name] for name in sorted(wanted)}, self.look())
@@ -549,12 +556,14 @@ class Project:
 
         An empty text takes a lag or a schedule away.
         """
-        given = changes.Given(None, sql, policy, lag, schedule)
-        return View(self, changes.alter(self, self._named(name), given, dict(properties or {})))
+        given = lifecycle.Given(None, sql, policy, lag, schedule)
+        return View(self, lifecycle.alter(self, self._named(name), given, dict(properties or {})))
 
     def doomed(self, name: TableName | str, *, cascade: bool = False) -> tuple[TableName, ...]:
         """The views that `drop` would remove, children before parents."""
-        return tuple(view.name for view in changes.doomed(self, self._named(name), cascade=cascade))
+        return tuple(
+            view.name for view in lifecycle.doomed(self, self._named(name), cascade=cascade)
+        )
 
     def drop(self, name: TableName | str, *, cascade: bool = False) -> tuple[TableName, ...]:
         """Remove a view, its rows and its record; with `cascade` also the views that read it.
@@ -563,20 +572,20 @@ class Project:
             DefinitionError: other views read it.
             LeaseHeldError: it is being refreshed.
         """
-        return changes.drop(self, self._named(name), cascade=cascade)
+        return lifecycle.drop(self, self._named(name), cascade=cascade)
 
     def vacuum(
         self, name: TableName | str, *, retention: str = "7 days", force: bool = False
     ) -> Vacuumed:
         """Remove old versions of a view, but none that another view still needs unless forced."""
-        return changes.vacuum(self, self._named(name), retention, force=force)
+        return lifecycle.vacuum(self, self._named(name), retention, force=force)
 
     def recover(self) -> Recovered:
         """Settle what died, and write the registry again from the tables where it is lost."""
         return recover(self)
 
 
-def _by_clock(view: Written) -> bool:
+def _by_clock(view: Definition) -> bool:
     """True when the rows of a view change although no source does."""
     return view.facts is not None and any(
         code == ReasonCode.TIME_FUNCTION for code, _ in view.facts.reasons
@@ -587,7 +596,7 @@ def next_time(schedule: str | None, last: RunRecord | None) -> datetime | None:
     """When a view is due by its schedule."""
     if schedule is None:
         return None
-    from grebe.compiler.schedule import schedule as read
+    from grebe.schedule import schedule as read
 
     now = datetime.now(UTC)
     since = last.begun_at if last and last.begun_at else now

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from grebe.engine.shown import shown_storage
+from grebe.engine.public_name import shown_storage
 from grebe.errors import GrebeError, HistoryExpiredError, RefreshError
 from grebe.model import TableName, Version
 from grebe.sql_text import PREFIX
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from grebe.api.project import Project
-    from grebe.api.written import Written
-    from grebe.engine.views import View as Compiled
+    from grebe.engine.compiled_view import CompiledView
+    from grebe.project.definitions import Definition
 
 
-def compiled(project: Project, view: Written) -> Compiled:
+def compiled(project: Project, view: Definition) -> CompiledView:
     """A view compiled with all that it reads; nothing is written."""
     done, failed = project.builder.compiled(project.written(), [view.key])
     if failed:
@@ -26,7 +26,7 @@ def compiled(project: Project, view: Written) -> Compiled:
     return done[view.key]
 
 
-def read(project: Project, view: Written, as_of: str | int | datetime | None) -> DataFrame:
+def read(project: Project, view: Definition, as_of: str | int | datetime | None) -> DataFrame:
     """The rows that a view shows: those of its public name, whatever its definition says by now.
 
     Raises:
@@ -49,13 +49,13 @@ def read(project: Project, view: Written, as_of: str | int | datetime | None) ->
     return project.spark.sql(f"{stored}\n{_select(project, view, storage)}")
 
 
-def _storage(project: Project, view: Written) -> TableName | None:
+def _storage(project: Project, view: Definition) -> TableName | None:
     """The table behind the public name; of one that a run could not show yet, its own."""
     shown = shown_storage(view.name, project.tables.shown(view.name, lambda: project.spark))
     return shown or (view.facts.storage if view.facts else None)
 
 
-def _select(project: Project, view: Written, storage: TableName) -> str:
+def _select(project: Project, view: Definition, storage: TableName) -> str:
     """What the storage table keeps as the SELECT of its view, else what the view says now."""
     from grebe.engine.public import PUBLIC, STORED, public_sql
 
@@ -73,7 +73,7 @@ def _select(project: Project, view: Written, storage: TableName) -> str:
 
 
 def _version(
-    project: Project, view: Written, storage: TableName, as_of: str | int | datetime
+    project: Project, view: Definition, storage: TableName, as_of: str | int | datetime
 ) -> Version:
     moment = _moment(as_of)
     if moment is None:
@@ -88,7 +88,7 @@ def _version(
     return found
 
 
-def _at_version(project: Project, view: Written, storage: TableName, version: Version) -> str:
+def _at_version(project: Project, view: Definition, storage: TableName, version: Version) -> str:
     source = project.tables.source(storage, lambda: project.spark)
     try:
         ids = [column.id for column in source.schema_at(version).columns]

@@ -6,16 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from grebe.api.shown import Shown
-from grebe.api.view import error_to_dict
 from grebe.engine.result import RefreshResult
 from grebe.model import Outcome
+from grebe.project.tabular import Tabular, error_to_dict
 
 if TYPE_CHECKING:
-    from grebe.api.written import Written
+    from grebe.project.definitions import Definition
 
 
-class Results(list[RefreshResult], Shown):
+class Results(list[RefreshResult], Tabular):
     """What every view of a run did, parents before children."""
 
     @property
@@ -23,7 +22,7 @@ class Results(list[RefreshResult], Shown):
         """The views that failed."""
         return [item for item in self if item.outcome is Outcome.FAILED]
 
-    def noted(self, views: Mapping[str, Written]) -> Results:
+    def noted(self, views: Mapping[str, Definition]) -> Results:
         """The same, with what people should know of a view whatever was done with it."""
         return Results(
             replace(item, reasons=(*item.reasons, *views[str(item.view)].notes)) for item in self
@@ -48,8 +47,8 @@ class Results(list[RefreshResult], Shown):
         """Plain values, ready for JSON."""
         return [result_to_dict(item) for item in self]
 
-    __str__ = Shown.__str__
-    __repr__ = Shown.__str__
+    __str__ = Tabular.__str__
+    __repr__ = Tabular.__str__
 
 
 def result_to_dict(item: RefreshResult) -> dict[str, Any]:

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from grebe.api.selection import Selection
-from grebe.api.shown import Shown
-from grebe.api.view import error_to_dict
 from grebe.errors import GrebeError
 from grebe.model import TableName
+from grebe.project.selection import Selection
+from grebe.project.tabular import Tabular, error_to_dict
 
 if TYPE_CHECKING:
     from grebe.api.project import Project
@@ -36,7 +35,7 @@ class Verdict:
         }
 
 
-class Verdicts(list[Verdict], Shown):
+class Verdicts(list[Verdict], Tabular):
     """The verdicts on a selection, as one table."""
 
     @staticmethod
@@ -70,5 +69,5 @@ class Verdicts(list[Verdict], Shown):
         """Plain values, ready for JSON."""
         return [item.to_dict() for item in self]
 
-    __str__ = Shown.__str__
-    __repr__ = Shown.__str__
+    __str__ = Tabular.__str__
+    __repr__ = Tabular.__str__

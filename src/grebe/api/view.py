@@ -3,99 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from grebe.api.shown import Shown
-from grebe.api.standing import Standing
-from grebe.errors import GrebeError
-from grebe.model import Outcome, Policy, Reason, State, TableName
+from grebe.model import Outcome, Policy, State, TableName
+from grebe.project.tabular import Tabular
 from grebe.registry.records import RunRecord
-from grebe.secrets import masked
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from grebe.api.explained import Explained
-    from grebe.api.planning import Plan
     from grebe.api.project import Project
-    from grebe.api.upkeep import Vacuumed
     from grebe.engine.result import RefreshResult
     from grebe.engine.verify import Report
+    from grebe.project.planning import RefreshPreview
+    from grebe.project.retention import Vacuumed
+    from grebe.project.status import Status
 
 
-@dataclass(frozen=True, slots=True)
-class Status(Shown):
-    """What is true of a view now, and of its last run."""
-
-    name: TableName
-    state: State
-    policy: Policy
-    lag: str | None
-    schedule: str | None
-    standing: Standing
-    last: RunRecord | None
-    data_time: datetime | None
-    next_time: datetime | None
-    file: str | None
-    error: GrebeError | None = None
-    last_refresh: datetime | None = None
-    """When a run last made the view what it shows: a failed one did not."""
-
-    @property
-    def stale_since(self) -> datetime | None:
-        """Since when a source is ahead of the view."""
-        return self.standing.stale_since
-
-    def to_dict(self) -> dict[str, object]:
-        """Plain values, ready for JSON."""
-        return {
-            "view": str(self.name),
-            "state": str(self.state),
-            "policy": str(self.policy),
-            "lag": self.lag,
-            "schedule": self.schedule,
-            "data_time": _iso(self.data_time),
-            "last_refresh": _iso(self.last_refresh),
-            "stale_since": _iso(self.stale_since),
-            "next": _iso(self.next_time),
-            "last": run_to_dict(self.last) if self.last else None,
-            "reasons": [
-                {"code": item.code, "message": item.message} for item in self.standing.reasons
-            ],
-            "file": self.file,
-            "error": error_to_dict(self.error) if self.error else None,
-        }
-
-    def rows(self) -> tuple[Sequence[str], list[Sequence[object]]]:
-        """One line of the table of views."""
-        return STATUS_HEADINGS, [status_row(self)]
-
-
-STATUS_HEADINGS = ("view", "state", "lag", "last outcome", "reason", "rows", "took", "next")
-
-
-def status_row(status: Status) -> tuple[object, ...]:
-    """The cells of one view."""
-    last = status.last
-    codes = [reason.code for reason in status.standing.reasons]
-    codes = codes or ([reason.code for reason in last.reasons] if last else [])
-    if status.error is not None:
-        codes = [status.error.code]
-    return (
-        status.name,
-        status.state,
-        status.lag or "",
-        last.outcome if last else "",
-        ", ".join(dict.fromkeys(codes)),
-        f"{last.counts.rows_in:,} in, {last.counts.rows_out:,} out" if last else "",
-        f"{last.seconds:.1f} s" if last and last.seconds is not None else "",
-        _minute(status.next_time),
-    )
-
-
-class View(Shown):
+class View(Tabular):
     """A handle: the name of a view, and the project that it is in."""
 
     def __init__(self, project: Project, name: TableName) -> None:
@@ -133,7 +60,7 @@ class View(Shown):
         """Whether and how the view is maintained incrementally, and why."""
         return self.project.explain(self._exact())
 
-    def plan(self) -> Plan:
+    def plan(self) -> RefreshPreview:
         """What a refresh would do now; nothing is written."""
         return next(
             iter(item for item in self.project.plan(self._exact()) if item.view == self.name)
@@ -195,90 +122,3 @@ class View(Shown):
     def rows(self) -> tuple[Sequence[str], list[Sequence[object]]]:
         """For a notebook: the view's status."""
         return self.status().rows()
-
-
-def run_to_dict(run: RunRecord) -> dict[str, Any]:
-    """A run as plain values."""
-    return {
-        "run_id": run.run_id,
-        "view": run.view,
-        "outcome": run.outcome and str(run.outcome),
-        "trigger": run.trigger,
-        "begun_at": _iso(run.begun_at),
-        "ended_at": _iso(run.ended_at),
-        "seconds": run.seconds,
-        "rows_in": run.counts.rows_in,
-        "rows_out": run.counts.rows_out,
-        "reasons": [
-            {"code": item.code, "message": item.message, "numbers": dict(item.numbers)}
-            for item in run.reasons
-        ],
-        "error": run.error,
-    }
-
-
-def error_to_dict(error: BaseException) -> dict[str, Any]:
-    """An error as plain values."""
-    if not isinstance(error, GrebeError):
-        return {"code": "unexpected", "message": masked(str(error)) or type(error).__name__}
-    return {
-        "code": error.code,
-        "message": error.message,
-        "detail": error.detail,
-        "hint": error.hint,
-        "where": str(error.where) if error.where else None,
-    }
-
-
-def _iso(moment: datetime | None) -> str | None:
-    return moment.isoformat() if moment else None
-
-
-def _minute(moment: datetime | None) -> str:
-    return moment.strftime("%Y-%m-%d %H:%M") if moment else ""
-
-
-class Statuses(list[Status], Shown):
-    """Every chosen view's status, as one table."""
-
-    def rows(self) -> tuple[Sequence[str], list[Sequence[object]]]:
-        """One line per view."""
-        return STATUS_HEADINGS, [status_row(item) for item in self]
-
-    def to_dict(self) -> list[dict[str, object]]:
-        """Plain values, ready for JSON."""
-        return [item.to_dict() for item in self]
-
-    __str__ = Shown.__str__
-    __repr__ = Shown.__str__
-
-
-DIED = Reason("died", "the run holds no lease any more; the next refresh tells what became of it")
-
-
-class Runs(list[RunRecord], Shown):
-    """Runs, newest first, as one table."""
-
-    def rows(self) -> tuple[Sequence[str], list[Sequence[object]]]:
-        """One line per run."""
-        headings = ("begun", "view", "outcome", "reason", "rows in", "rows out", "took", "run")
-        return headings, [
-            (
-                run.begun_at.strftime("%Y-%m-%d %H:%M:%S") if run.begun_at else "",
-                run.view,
-                run.outcome or ("died" if DIED in run.reasons else "running"),
-                ", ".join(reason.code for reason in run.reasons),
-                run.counts.rows_in,
-                run.counts.rows_out,
-                f"{run.seconds:.1f} s" if run.seconds is not None else "",
-                run.run_id,
-            )
-            for run in self
-        ]
-
-    def to_dict(self) -> list[dict[str, Any]]:
-        """Plain values, ready for JSON."""
-        return [run_to_dict(run) for run in self]
-
-    __str__ = Shown.__str__
-    __repr__ = Shown.__str__

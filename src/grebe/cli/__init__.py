@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _unexpected(error: Exception) -> GrebeError:
     """What nobody foresaw, e.g. a Spark that does not start, without its pages of stack."""
-    from grebe.formats.guards import cause_of, disk_hint, disk_trouble
+    from grebe.formats.storage_errors import cause_of, disk_hint, disk_trouble
 
     first = str(error).strip().split("\n", maxsplit=1)[0]
     if disk_trouble(error):
@@ -73,7 +73,7 @@ def tell(error: GrebeError, *, as_json: bool) -> None:
 
 
 def _write_document(error: GrebeError) -> None:
-    from grebe.api.view import error_to_dict
+    from grebe.project.tabular import error_to_dict
 
     sys.stdout.write(json.dumps({"error": error_to_dict(error)}) + "\n")
 

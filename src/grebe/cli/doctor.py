@@ -12,11 +12,11 @@ from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from grebe.api.shown import Shown
-from grebe.config import Catalog, Settings, load
+from grebe.config import CatalogSettings, Settings, load
 from grebe.engine.extras import EXTRAS
 from grebe.errors import GrebeError, MissingExtraError, ProjectMovedError, UnknownTableError
 from grebe.model import TableName
+from grebe.project.tabular import Tabular
 from grebe.registry.records import ViewRecord
 
 _ROOM = 500 * 1024 * 1024
@@ -32,7 +32,7 @@ class Finding:
     hint: str = ""
 
 
-class Findings(list[Finding], Shown):
+class Findings(list[Finding], Tabular):
     """All of them, as one table."""
 
     def rows(self) -> tuple[Sequence[str], list[Sequence[object]]]:
@@ -49,8 +49,8 @@ class Findings(list[Finding], Shown):
             for item in self
         ]
 
-    __str__ = Shown.__str__
-    __repr__ = Shown.__str__
+    __str__ = Tabular.__str__
+    __repr__ = Tabular.__str__
 
 
 def examined(folder: str) -> Findings:
@@ -114,7 +114,7 @@ def _package(name: str, extra: str) -> str:
 
 
 def _java(settings: Settings) -> str:
-    from grebe.engine.java import find_java
+    from grebe.spark.java import find_java
 
     if settings.spark.remote:
         # What follows the host are parameters, of which some are secret.
@@ -124,7 +124,7 @@ def _java(settings: Settings) -> str:
 
 
 def _jars() -> str:
-    from grebe.engine.jars import jar_folder, locked
+    from grebe.spark.jars import jar_folder, locked
 
     wanted, folder = locked(), jar_folder()
     missing = [name for name in wanted if not (folder / name).is_file()]
@@ -134,9 +134,9 @@ def _jars() -> str:
 
 
 def _classes(settings: Settings) -> str:
-    from grebe.engine.classes import archive_file
-    from grebe.engine.jars import ensure_jars, jar_folder
-    from grebe.engine.java import find_java
+    from grebe.spark.class_archive import archive_file
+    from grebe.spark.jars import ensure_jars, jar_folder
+    from grebe.spark.java import find_java
 
     if settings.spark.remote:
         return "not needed"
@@ -145,9 +145,7 @@ def _classes(settings: Settings) -> str:
     java = find_java(settings.spark.java)
     if archive := archive_file(java, ensure_jars(java)):
         return f"prepared: {archive}"
-    return (
-        "not prepared; Spark would start in two thirds of the time: python -m grebe.engine.classes"
-    )
+    return "not prepared; Spark would start in two thirds of the time: python -m grebe.spark.class_archive"
 
 
 def _registry(settings: Settings) -> str:
@@ -175,7 +173,7 @@ def _records(settings: Settings) -> list[ViewRecord]:
 
 
 def _views(settings: Settings) -> str:
-    from grebe.api.written import all_written
+    from grebe.project.definitions import all_written
 
     written = all_written(settings, _records(settings))
     for view in written.values():
@@ -189,7 +187,7 @@ def _catalogs(settings: Settings) -> Iterator[tuple[str, Callable[[], str]]]:
         yield f"catalog {catalog.name}", partial(_catalog, settings, catalog)
 
 
-def _catalog(settings: Settings, catalog: Catalog) -> str:
+def _catalog(settings: Settings, catalog: CatalogSettings) -> str:
     for package, extra in EXTRAS[catalog.format]:
         _package(package, extra)
     if catalog.spark_catalog or settings.spark.remote:
@@ -214,10 +212,9 @@ def _reached(settings: Settings, catalog: str) -> str:
 
 
 def _answers(settings: Settings, catalog: str) -> str:
-    from grebe.engine.tables import place_of
     from grebe.formats.iceberg.moving import catalog_file
 
-    file = catalog_file(place_of(settings, settings.catalog(catalog)))
+    file = catalog_file(settings.address(settings.catalog(catalog)))
     return "is made at the first start of Spark" if file and not file.exists() else "answers"
 
 

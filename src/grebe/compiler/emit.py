@@ -13,8 +13,8 @@ from typing import Final
 
 from sqlglot import exp
 
-from grebe.compiler import forgiving
-from grebe.compiler.nodes import (
+from grebe.compiler.algebra import try_casts
+from grebe.compiler.algebra.nodes import (
     WEIGHT,
     Aggregate,
     At,
@@ -27,7 +27,7 @@ from grebe.compiler.nodes import (
     Named,
     Node,
     OuterJoin,
-    Project,
+    Projection,
     Repeat,
     Scan,
     SemiJoin,
@@ -40,10 +40,10 @@ from grebe.compiler.nodes import (
     Unnest,
     Values,
     Verbatim,
-    Window,
+    Windowed,
     walk,
 )
-from grebe.compiler.scalar import (
+from grebe.compiler.algebra.scalar import (
     TRUE,
     Scalar,
     all_of,
@@ -202,7 +202,7 @@ class _Writer:
         """One SELECT … FROM … WHERE for a projection, the filters below it and a join below those."""
         items = self.list_of(node.columns)
         source = node
-        if isinstance(node, Project):
+        if isinstance(node, Projection):
             items = self.items(node.outputs)
             source = node.input
         predicates: list[str] = []
@@ -331,7 +331,7 @@ class _Writer:
         text = f"SELECT {items} FROM {self.relation(node.input)}"
         return f"{text}\nGROUP BY {self.list_of(node.keys)}" if node.keys else text
 
-    def window(self, node: Window) -> str:
+    def window(self, node: Windowed) -> str:
         calls = [f"{self.scalar(call)} AS {self.quote(name)}" for name, call in node.calls]
         items = ", ".join([self.list_of(node.input.columns), *calls])
         return f"SELECT {items} FROM {self.relation(node.input)}"
@@ -425,7 +425,7 @@ _SPELLINGS: Final[dict[type[Node], Callable[..., str]]] = {
     Values: _Writer.values,
     Empty: _Writer.empty,
     Filter: _Writer.block,
-    Project: _Writer.block,
+    Projection: _Writer.block,
     InnerJoin: _Writer.block,
     OuterJoin: _Writer.block,
     SemiJoin: _Writer.block,
@@ -434,7 +434,7 @@ _SPELLINGS: Final[dict[type[Node], Callable[..., str]]] = {
     SetOperation: _Writer.set_operation,
     Distinct: _Writer.distinct,
     Aggregate: _Writer.aggregate,
-    Window: _Writer.window,
+    Windowed: _Writer.window,
     TopK: _Writer.topk,
     Unnest: _Writer.unnest,
     Consolidate: _Writer.consolidate,
@@ -487,4 +487,4 @@ def _spelled(ast: exp.Expr, dialect: str) -> exp.Expr:
             return exp.maybe_parse(template.format(arguments), dialect=dialect)
         return tree
 
-    return forgiving.spelled(ast.copy().transform(replace, copy=False), dialect)
+    return try_casts.spelled(ast.copy().transform(replace, copy=False), dialect)

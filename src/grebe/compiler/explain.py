@@ -7,9 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from grebe.compiler.delta.calls import linear_calls
-from grebe.compiler.emit import Leaf, emit
-from grebe.compiler.nodes import (
+from grebe.compiler.algebra.nodes import (
     Aggregate,
     At,
     Distinct,
@@ -18,7 +16,7 @@ from grebe.compiler.nodes import (
     MarkJoin,
     Node,
     OuterJoin,
-    Project,
+    Projection,
     Scan,
     SemiJoin,
     SetOperation,
@@ -28,30 +26,32 @@ from grebe.compiler.nodes import (
     Unnest,
     Values,
     Verbatim,
-    Window,
+    Windowed,
     walk,
 )
-from grebe.compiler.plan import (
-    Append,
-    Check,
+from grebe.compiler.delta.linear_aggregates import linear_calls
+from grebe.compiler.emit import Leaf, emit
+from grebe.compiler.plan.refresh_plan import (
+    AppendStep,
+    CheckStep,
     Compute,
-    Merge,
-    Overwrite,
+    MergeStep,
+    OverwriteStep,
     RefreshPlan,
     Step,
     Strategy,
 )
-from grebe.compiler.root import strip
-from grebe.compiler.verbatim import shown
+from grebe.compiler.text.verbatim import shown
 from grebe.compiler.write import groups
+from grebe.compiler.write.root import strip
 from grebe.model import Reason
 from grebe.sql_text import plain
 
 _RULES: Final[dict[type[Node], str]] = {
     Scan: "scan",
     Values: "scan",
-    Filter: "selection",
-    Project: "project",
+    Filter: "filter",
+    Projection: "projection",
     InnerJoin: "join",
     OuterJoin: "outer",
     SemiJoin: "semi",
@@ -60,8 +60,8 @@ _RULES: Final[dict[type[Node], str]] = {
     SetOperation: "setops",
     Distinct: "setops",
     Aggregate: "aggregate",
-    Window: "partition",
-    TopK: "partition",
+    Windowed: "recompute",
+    TopK: "recompute",
     Unnest: "unnest",
 }
 
@@ -207,13 +207,13 @@ def _step(step: Step, dialect: str) -> StepText:
     match step:
         case Compute():
             return StepText("compute", step.name, sql)
-        case Check():
+        case CheckStep():
             return StepText("check", f"{step.name}: no row, or {step.message}", sql)
-        case Merge():
+        case MergeStep():
             return StepText("merge", f"on ({', '.join(step.on)})", sql)
-        case Append():
+        case AppendStep():
             return StepText("append", "", sql)
-        case Overwrite():
+        case OverwriteStep():
             return StepText("overwrite", "", sql)
 
 
@@ -288,7 +288,7 @@ _DETAILS: Final[dict[type[Node], Callable[..., str]]] = {
     OuterJoin: lambda node: f"{'FULL' if node.full else 'LEFT'} ON {node.on.text}",
     SemiJoin: lambda node: f"{'anti' if node.anti else 'semi'} ON {node.on.text}",
     Aggregate: _aggregate_detail,
-    Window: lambda node: f"partitioned by ({', '.join(node.partition)})",
+    Windowed: lambda node: f"partitioned by ({', '.join(node.partition)})",
     SetOperation: lambda node: str(node.kind),
     MarkJoin: lambda node: f"{node.name} ON {node.on.text}",
     Unnest: lambda node: node.collection.text,

@@ -12,13 +12,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from grebe.config import Catalog, Settings, Site, TableFormat
+from grebe.config import CatalogSettings, Settings, Site, TableFormat
 from grebe.engine.place import embedded, is_there, moved_from, stray_of, write_site
 from grebe.errors import ConfigError, LeaseHeldError
-from grebe.formats.base import Place
 from grebe.formats.failpoints import reach
 from grebe.formats.files import local_path
-from grebe.formats.moving import Adoption, Move
+from grebe.formats.moved_folders import Move, MovedTables
+from grebe.model import CatalogAddress
 
 PLACES = ("adopt.locked", "adopt.written", "adopt.pointed", "adopt.moved", "adopt.settled")
 
@@ -50,7 +50,7 @@ def adopt(settings: Settings) -> Adopted:
         _refuse_former_settings(settings, former)
         _refuse_torn(settings, former)
         _free_leases(settings, former)
-        done, seen = Adoption(), [former]
+        done, seen = MovedTables(), [former]
         while True:
             for form, place in embedded(settings):
                 done.add(_adopted(form, place, Move(str(seen[-1]), place.folder)))
@@ -85,7 +85,7 @@ def _alone(settings: Settings) -> Iterator[None]:
         yield
 
 
-def _adopted(form: TableFormat, place: Place, move: Move) -> Adoption:
+def _adopted(form: TableFormat, place: CatalogAddress, move: Move) -> MovedTables:
     match form:
         case TableFormat.ICEBERG:
             from grebe.formats.iceberg.moving import adopt as adopted
@@ -100,7 +100,7 @@ def _adopted(form: TableFormat, place: Place, move: Move) -> Adoption:
 
             return adopted(place, move)
         case TableFormat.PARQUET:
-            return Adoption()
+            return MovedTables()
 
 
 def _refuse_former_settings(settings: Settings, former: Path) -> None:
@@ -117,7 +117,7 @@ def _refuse_former_settings(settings: Settings, former: Path) -> None:
                 )
 
 
-def _file_of(catalog: Catalog) -> str | None:
+def _file_of(catalog: CatalogSettings) -> str | None:
     """The file that a uri names; None for anything else."""
     path = (catalog.uri or "").removeprefix("jdbc:").removeprefix("ducklake:")
     return path.removeprefix("sqlite:").partition("?")[0] if "://" not in path else None
@@ -149,7 +149,7 @@ def _refuse_torn(settings: Settings, former: Path) -> None:
             )
 
 
-def _outside(form: TableFormat, place: Place, move: Move) -> list[str]:
+def _outside(form: TableFormat, place: CatalogAddress, move: Move) -> list[str]:
     match form:
         case TableFormat.ICEBERG:
             from grebe.formats.iceberg.moving import outside

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grebe.engine.choice import is_same_text
-from grebe.engine.columns import CHANGED, changed
-from grebe.engine.shown import shown_storage
+from grebe.engine.compiled_view import CompiledView
+from grebe.engine.public_name import shown_storage
+from grebe.engine.source_columns import CHANGED, changed
 from grebe.engine.tables import Tables
-from grebe.engine.views import View
 from grebe.errors import CheckFailedError
 from grebe.model import Frontier, Position
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def checked_frontier(
-    view: View, tables: Tables, spark: SparkSession, position: Position | None
+    view: CompiledView, tables: Tables, spark: SparkSession, position: Position | None
 ) -> Frontier:
     """The frontier that a view is to be checked at.
 
@@ -40,7 +40,7 @@ def checked_frontier(
     return position.frontier
 
 
-def _elsewhere(view: View, tables: Tables, spark: SparkSession) -> CheckFailedError:
+def _elsewhere(view: CompiledView, tables: Tables, spark: SparkSession) -> CheckFailedError:
     """Its text of now has no rows; those of before may be shown from another table."""
     shown = shown_storage(view.name, tables.shown(view.name, lambda: spark))
     before = tables.position(shown, lambda: spark) if shown else None
@@ -53,7 +53,7 @@ def _elsewhere(view: View, tables: Tables, spark: SparkSession) -> CheckFailedEr
     return _unchecked(view, detail, "definition-changed")
 
 
-def _unchecked(view: View, detail: str, code: str) -> CheckFailedError:
+def _unchecked(view: CompiledView, detail: str, code: str) -> CheckFailedError:
     return CheckFailedError(
         f'view "{view.name}" cannot be checked',
         detail=detail,

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from grebe.compiler.clock import reads_clock
-from grebe.compiler.cost import SHARE, Past, Sizes, full_is_cheaper
-from grebe.compiler.plan import LAYOUT
-from grebe.engine.columns import changed
-from grebe.engine.shown import shown_storage
-from grebe.engine.views import Used, View
+from grebe.compiler.plan.cost import SHARE, Past, Sizes, full_is_cheaper
+from grebe.compiler.plan.refresh_plan import LAYOUT
+from grebe.compiler.text.clock import reads_clock
+from grebe.engine.compiled_view import CompiledView, Used
+from grebe.engine.public_name import shown_storage
+from grebe.engine.source_columns import changed
 from grebe.errors import GrebeError, NotIncrementalError, RefreshError
 from grebe.formats.base import Head, Source, WindowStats
 from grebe.model import Outcome, Policy, Position, Reason, SourcePoint, TableName, Version, Window
@@ -61,7 +61,7 @@ class Costs:
 
 
 def choose(
-    view: View,
+    view: CompiledView,
     position: Position,
     pins: Mapping[TableName, Pinned],
     *,
@@ -105,7 +105,7 @@ def choose(
 
 
 def replaced(
-    view: View,
+    view: CompiledView,
     shown: str | None,
     position_of: Callable[[TableName], Position | None],
     kept_of: Callable[[TableName], Mapping[str, str] | None],
@@ -137,7 +137,7 @@ def replaced(
     )
 
 
-def is_same_text(view: View, kept: Mapping[str, str]) -> bool:
+def is_same_text(view: CompiledView, kept: Mapping[str, str]) -> bool:
     """True when nobody changed the view itself: only what it reads can be another thing now."""
     own = view.properties()
     same = all(kept.get(key) == own[key] for key in ("grebe.sql", "grebe.settings"))
@@ -145,7 +145,7 @@ def is_same_text(view: View, kept: Mapping[str, str]) -> bool:
 
 
 def _moved_below(
-    view: View,
+    view: CompiledView,
     points: Mapping[str, SourcePoint],
     kept: Mapping[str, str],
     pins: Mapping[TableName, Pinned],
@@ -162,7 +162,7 @@ def _moved_below(
     return None
 
 
-def _built(view: View, policy: Policy, replaces: Reason | None) -> Choice:
+def _built(view: CompiledView, policy: Policy, replaces: Reason | None) -> Choice:
     """All rows for the first time; or again, into another table than those that are shown."""
     if replaces and replaces.code != _OWN:
         return _refused(view, policy, (replaces,))
@@ -170,7 +170,7 @@ def _built(view: View, policy: Policy, replaces: Reason | None) -> Choice:
     return Choice(Outcome.FULL, (replaces or first,))
 
 
-def _refuse_newer(view: View, position: Position) -> None:
+def _refuse_newer(view: CompiledView, position: Position) -> None:
     layout = position.frontier.state_layout if position.frontier else 0
     if layout > LAYOUT:
         raise RefreshError(
@@ -216,7 +216,7 @@ def _distrust(position: Position) -> tuple[Reason, ...]:
 
 
 def _windows(
-    view: View, position: Position, pins: Mapping[TableName, Pinned]
+    view: CompiledView, position: Position, pins: Mapping[TableName, Pinned]
 ) -> tuple[dict[TableName, Window], tuple[Reason, ...]]:
     points = position.frontier.by_source if position.frontier else {}
     windows: dict[TableName, Window] = {}
@@ -246,13 +246,13 @@ def _window(
     return pin.source.unreadable(window, [column.id for column in used]) or window
 
 
-def _refused(view: View, policy: Policy, reasons: Sequence[Reason]) -> Choice:
+def _refused(view: CompiledView, policy: Policy, reasons: Sequence[Reason]) -> Choice:
     if policy is Policy.STRICT:
         raise not_incremental(view, reasons)
     return Choice(Outcome.FULL, tuple(reasons))
 
 
-def not_incremental(view: View, reasons: Sequence[Reason]) -> NotIncrementalError:
+def not_incremental(view: CompiledView, reasons: Sequence[Reason]) -> NotIncrementalError:
     """The error for a view that may not be refreshed in full, and cannot otherwise."""
     return NotIncrementalError(
         f'view "{view.name}" cannot be refreshed incrementally',

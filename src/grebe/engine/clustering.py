@@ -11,9 +11,9 @@ import datetime
 from collections.abc import Callable, Sequence
 from typing import Final, cast
 
-from grebe.compiler.bounds import origin
-from grebe.compiler.nodes import InnerJoin, walk
-from grebe.engine.views import View
+from grebe.compiler.algebra.key_bounds import origin
+from grebe.compiler.algebra.nodes import InnerJoin, walk
+from grebe.engine.compiled_view import CompiledView
 from grebe.formats.base import KeyBounds, VersionStats
 
 SEVERAL: Final = 500_000
@@ -27,7 +27,7 @@ Stats = Callable[[str], VersionStats]
 """What metadata says of a source, by its name."""
 
 
-def order_of(view: View, stored: int | None, stats: Stats) -> tuple[str, ...]:
+def order_of(view: CompiledView, stored: int | None, stats: Stats) -> tuple[str, ...]:
     """The columns by which all rows of a view are sorted when they are written anew.
 
     ``stored`` is how many there were before; nobody knows how many there will be.
@@ -48,7 +48,7 @@ def order_of(view: View, stored: int | None, stats: Stats) -> tuple[str, ...]:
     return ()  # the rows of one table keep the order that they have in it
 
 
-def _as_a_source(view: View, stats: Stats) -> tuple[str, ...]:
+def _as_a_source(view: CompiledView, stats: Stats) -> tuple[str, ...]:
     """The column that holds the order of the largest source that is in one."""
     found: list[tuple[int, str]] = []
     for name in view.plan.build.columns:

@@ -6,25 +6,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from grebe.compiler.clock import reads_clock
 from grebe.compiler.explain import Explanation, explain
+from grebe.compiler.text.clock import reads_clock
 from grebe.config import Settings
-from grebe.engine.compile import compile_view
-from grebe.engine.graph import levels, with_parents
+from grebe.engine.compile_view import compile_view
+from grebe.engine.compiled_view import CompiledView, ViewDefinition, as_created
 from grebe.engine.lease import SECONDS
-from grebe.engine.making import make_storage
-from grebe.engine.pool import Pool
+from grebe.engine.new_storage import make_storage
+from grebe.engine.public_name import shown_storage
 from grebe.engine.recover import HOUR, Repair, recover
 from grebe.engine.refresh import RefreshResult
 from grebe.engine.run import Options, Run, with_settings
-from grebe.engine.session import open_session
-from grebe.engine.shown import shown_storage
 from grebe.engine.soundness import is_there, next_usable
 from grebe.engine.tables import Tables
 from grebe.engine.verify import Report, verify
-from grebe.engine.views import Definition, View, as_created
+from grebe.engine.view_graph import levels, with_parents
 from grebe.errors import ConfigError, GrebeError, NotIncrementalError, UnknownTableError
 from grebe.model import Policy, RunId, TableName
+from grebe.spark.pool import Pool
+from grebe.spark.session import open_session
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -88,7 +88,7 @@ class Engine:
     registry: Registry | None = None
     """The journal of runs and leases; everything works without one."""
     lease_seconds: float = SECONDS
-    views: dict[str, View] = field(default_factory=dict)
+    views: dict[str, CompiledView] = field(default_factory=dict)
     started: SparkSession | None = None
     pool: Pool = field(init=False)
 
@@ -108,7 +108,7 @@ class Engine:
             self.started = open_session(self.settings, self.given)
         return self.started
 
-    def compile(self, definition: Definition) -> View:
+    def compile(self, definition: ViewDefinition) -> CompiledView:
         """A definition, compiled over its sources as they are; nothing is written anywhere.
 
         Raises:
@@ -130,14 +130,14 @@ class Engine:
     def _shown(self, name: TableName) -> TableName | None:
         return shown_storage(name, self.tables.shown(name, lambda: self.spark))
 
-    def _as_created(self, definition: Definition, shown: TableName | None) -> Definition:
+    def _as_created(self, definition: ViewDefinition, shown: TableName | None) -> ViewDefinition:
         """The definition with the settings and columns that it was created under, if it was."""
         if shown is None or (definition.settings and definition.frozen):
             return definition
         found = self.tables.properties(shown, lambda: self.spark)
         return as_created(definition, found) if found else definition
 
-    def _compiled(self, definition: Definition, session: SparkSession) -> View:
+    def _compiled(self, definition: ViewDefinition, session: SparkSession) -> CompiledView:
         for key, value in definition.settings:
             session.conf.set(key, value)
         view = compile_view(
@@ -160,11 +160,11 @@ class Engine:
             )
         return view
 
-    def define(self, name: str, sql: str, policy: Policy = Policy.AUTO) -> View:
+    def define(self, name: str, sql: str, policy: Policy = Policy.AUTO) -> CompiledView:
         """A view of this name, compiled and known from now on; nothing is built yet."""
-        return self.add(self.compile(Definition(self.settings.resolve(name), sql, policy)))
+        return self.add(self.compile(ViewDefinition(self.settings.resolve(name), sql, policy)))
 
-    def add(self, view: View) -> View:
+    def add(self, view: CompiledView) -> CompiledView:
         """A compiled view, known from now on."""
         # Children compile against the storage table, so it exists from now on, without a commit.
         try:
@@ -210,7 +210,7 @@ class Engine:
         run.run_id = run_id or run.run_id
         return run.refresh()
 
-    def _again(self, view: View) -> View:
+    def _again(self, view: CompiledView) -> CompiledView:
         """A view of the same definition, compiled over its sources as they are by now.
 
         It may take the place of the former one, but not of what others published meanwhile.
@@ -218,7 +218,7 @@ class Engine:
         made = self.compile(view.definition)
         return self.add(replace(made, replaces=view.replaces | {view.storage_name}))
 
-    def _given_up(self, view: View) -> View:
+    def _given_up(self, view: CompiledView) -> CompiledView:
         """The same view in the next of its tables that can be used: one is broken."""
         made = next_usable(view, self.tables, lambda: self.spark)
         return self.add(replace(made, replaces=view.replaces | {view.storage_name}))
@@ -242,7 +242,7 @@ class Engine:
         """The full name of a view that exists."""
         return self.view(name).name
 
-    def view(self, name: str) -> View:
+    def view(self, name: str) -> CompiledView:
         """The view of that name."""
         full = str(self.settings.resolve(name))
         if full not in self.views:

@@ -8,26 +8,27 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from grebe.compiler import plan as steps
-from grebe.compiler.both import Both, read_once, read_twice
-from grebe.compiler.clock import ZONE, stopped
+from grebe.compiler.algebra.join_keys import ColumnPlace
+from grebe.compiler.algebra.nodes import At, Empty, Named, Node, Scan, Stored, Verbatim, walk
+from grebe.compiler.algebra.scalar import Scalar, build, column
+from grebe.compiler.bind.key_ranges import narrowed
+from grebe.compiler.bind.prune import without_empty
+from grebe.compiler.bind.shared_reads import BothVersions, read_once, read_twice
 from grebe.compiler.emit import Leaf, emit
-from grebe.compiler.join_keys import Place
-from grebe.compiler.narrow import narrowed
-from grebe.compiler.nodes import At, Empty, Named, Node, Scan, Stored, Verbatim, walk
-from grebe.compiler.prune import without_empty
-from grebe.compiler.scalar import Scalar, build, column
-from grebe.compiler.verbatim import relation_of
-from grebe.engine import tiny
-from grebe.engine.both import is_worth_it, taken_apart
-from grebe.engine.deltas import Side, Stage
-from grebe.engine.nearby import Kept, Nearby, collected
+from grebe.compiler.plan import steps
+from grebe.compiler.text.clock import ZONE, stopped
+from grebe.compiler.text.verbatim import relation_of
+from grebe.engine import small_views
+from grebe.engine.kept_rows import Kept, KeptRows, collected
+from grebe.engine.read_once import is_worth_it, taken_apart
+from grebe.engine.source_deltas import SourceDelta, Stage
 from grebe.engine.writing import expected, merge_of, pruning
 from grebe.errors import CheckFailedError, GrebeError, InternalError, StepFailedError
 from grebe.formats import base
 from grebe.formats.base import Rows, VersionStats
-from grebe.formats.guards import cause_of, disk_hint
 from grebe.formats.identity import quoted
+from grebe.formats.storage_errors import cause_of, disk_hint
+from grebe.model import ACTION
 from grebe.sql_text import PREFIX, made
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class Execution:
 
     spark: SparkSession
     run_id: str
-    sides: Mapping[str, Side]
+    sides: Mapping[str, SourceDelta]
     stored: Callable[[], DataFrame]
     """The view's own rows at the version that was planned from."""
     target: Callable[[], VersionStats]
@@ -55,7 +56,7 @@ class Execution:
     held: Callable[[], pa.Table | None]
     """The view's own rows on the driver, where they can be read there."""
     stage: Stage
-    nearby: Nearby | None = None
+    nearby: KeptRows | None = None
     """What the views of a run keep of large sources; None where they are read whole."""
     order: tuple[str, ...] = ()
     """The columns by which rows are sorted that are written anew."""
@@ -66,7 +67,7 @@ class Execution:
     changed: int | None = None
     """Stored rows that change, where the write itself does not say it: all are written anew."""
     views: dict[str, str] = field(default_factory=dict)
-    scans: Counter[Place] = field(default_factory=Counter)
+    scans: Counter[ColumnPlace] = field(default_factory=Counter)
     """How often a source is read for the rows near a change, by the column that says which."""
     empty: dict[str, Node | None] = field(default_factory=dict)
     """The steps without any row: what follows from them alone is not computed, only its columns."""
@@ -114,18 +115,22 @@ class Execution:
         match step:
             case steps.Compute(name=name, node=Empty()):
                 self.empty[name] = step.node
-            case steps.Check(node=Empty()) | steps.Append(node=Empty()) | steps.Merge(node=Empty()):
+            case (
+                steps.CheckStep(node=Empty())
+                | steps.AppendStep(node=Empty())
+                | steps.MergeStep(node=Empty())
+            ):
                 return []
             case steps.Compute():
                 node = self._read_once(narrowed(step.node, self._range))
                 self._keep(step.name, self.spark.sql(self.sql(node)))
-            case steps.Check():
+            case steps.CheckStep():
                 self._check(step)
-            case steps.Overwrite():
+            case steps.OverwriteStep():
                 return [base.Overwrite(Rows(sql=self._sorted(self.sql(step.node))))]
-            case steps.Append():
+            case steps.AppendStep():
                 return [base.Append(self._rows(step))]
-            case steps.Merge():
+            case steps.MergeStep():
                 merge = self._merge(step)
                 return [] if merge is None else [merge]
         return []
@@ -197,7 +202,7 @@ class Execution:
         """The relation with what it needs at both versions read before, where that is worth it."""
         return read_once(node, [item for item in read_twice(node) if self._read_both(item)])
 
-    def _read_both(self, both: Both) -> bool:
+    def _read_both(self, both: BothVersions) -> bool:
         keys = {at: self._key(both.named(at)) for at in (At.NEW, At.OLD)}
         if keys[At.NEW] in self.views:
             return True
@@ -254,7 +259,7 @@ class Execution:
         """The rows on the driver, or None when they are too many for it."""
         return collected(frame) if self.on_driver else None
 
-    def _check(self, step: steps.Check) -> None:
+    def _check(self, step: steps.CheckStep) -> None:
         rows = self.spark.sql(self.sql(step.node)).limit(5).collect()
         if rows:
             raise CheckFailedError(
@@ -266,11 +271,11 @@ class Execution:
                 step=step.name,
             )
 
-    def _rows(self, step: steps.Append) -> Rows:
+    def _rows(self, step: steps.AppendStep) -> Rows:
         arrow = self._collected(self.spark.sql(self.sql(step.node)))
         return Rows(sql=self.sql(step.node)) if arrow is None else Rows(arrow=arrow)
 
-    def _merge(self, step: steps.Merge) -> base.Write | None:
+    def _merge(self, step: steps.MergeStep) -> base.Write | None:
         """The write, on the driver or staged; None when it is known to change nothing."""
         frame = self.spark.sql(self.sql(step.node))
         arrow = self._collected(frame)
@@ -295,19 +300,19 @@ class Execution:
         import pyarrow.compute as pc
 
         stored = self.target().rows
-        if stored is None or stored > tiny.ROWS or rows.num_rows == 0:
+        if stored is None or stored > small_views.ROWS or rows.num_rows == 0:
             return None
         held = self.held()
-        whole = None if held is None else tiny.merged(held, rows, on)
+        whole = None if held is None else small_views.merged(held, rows, on)
         if whole is None:
             return None
         counts = expected(rows)
-        inserted = rows.filter(pc.equal(rows[steps.ACTION], "insert")).num_rows
+        inserted = rows.filter(pc.equal(rows[ACTION], "insert")).num_rows
         self.changed = inserted + counts.get("update", 0) + counts.get("delete", 0)
         return base.Overwrite(Rows(arrow=whole))
 
     def _expected(self, staged: str) -> dict[str, int]:
         rows = self.spark.sql(
-            f"SELECT {steps.ACTION}, SUM({steps.COPIES}) FROM {staged} GROUP BY {steps.ACTION}"
+            f"SELECT {ACTION}, SUM({steps.COPIES}) FROM {staged} GROUP BY {ACTION}"
         ).collect()
         return {str(row[0]): int(row[1]) for row in rows}

@@ -19,7 +19,7 @@ from grebe.registry.records import Counts, Lease, RunRecord
 from grebe.secrets import masked
 
 if TYPE_CHECKING:
-    from grebe.compiler.cost import Past
+    from grebe.compiler.plan.cost import Past
     from grebe.registry import Registry
 
 SECONDS = 60.0

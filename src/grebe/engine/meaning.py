@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
-from grebe.compiler.parse import place_of
+from grebe.compiler.text.parse import place_of
 from grebe.compiler.text.spans import Span
 from grebe.model import Reason
 
 if TYPE_CHECKING:
     from grebe.compiler.text.references import Parts
-    from grebe.engine.views import Definition
+    from grebe.engine.compiled_view import ViewDefinition
 
 Columns = tuple[tuple[str, str], ...]
 _ASKED: Final = 1
@@ -58,7 +58,7 @@ def meaning_key(
     return blake2b(said.encode(), digest_size=16).hexdigest()
 
 
-def known_meaning(key: str, definition: Definition) -> Meaning | None:
+def known_meaning(key: str, definition: ViewDefinition) -> Meaning | None:
     """What was found out before, by this process or by the one that made the view."""
     if key in _known:
         return _known[key]

@@ -12,10 +12,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from grebe.config import HOME_NAME, PLACE_NAME, Settings, Site, TableFormat
-from grebe.engine.tables import place_of
 from grebe.errors import ProjectMovedError
-from grebe.formats.base import Place
-from grebe.formats.moving import write_file
+from grebe.formats.moved_folders import write_file
+from grebe.model import CatalogAddress
 
 
 def moved_from(settings: Settings) -> Path | None:
@@ -39,17 +38,17 @@ def stray_of(settings: Settings, only: TableFormat | None = None) -> Path | None
     return None
 
 
-def embedded(settings: Settings) -> Iterator[tuple[TableFormat, Place]]:
+def embedded(settings: Settings) -> Iterator[tuple[TableFormat, CatalogAddress]]:
     """The catalogs whose lists of tables lie in the project's folder; others are nobody's copy."""
     folder = str(settings.folder)
     for catalog in settings.catalogs:
         if catalog.spark_catalog is None and _is_embedded(
-            catalog.format, place := place_of(settings, catalog), folder
+            catalog.format, place := settings.address(catalog), folder
         ):
             yield catalog.format, place
 
 
-def _is_embedded(form: TableFormat, place: Place, folder: str) -> bool:
+def _is_embedded(form: TableFormat, place: CatalogAddress, folder: str) -> bool:
     match form:
         case TableFormat.ICEBERG:
             from grebe.formats.iceberg.moving import is_embedded
@@ -67,7 +66,7 @@ def _is_embedded(form: TableFormat, place: Place, folder: str) -> bool:
             return False  # a listing names files from their folder
 
 
-def _stray(form: TableFormat, place: Place) -> str | None:
+def _stray(form: TableFormat, place: CatalogAddress) -> str | None:
     match form:
         case TableFormat.ICEBERG:
             from grebe.formats.iceberg.moving import stray

@@ -8,11 +8,11 @@ from sqlglot import exp
 
 from grebe.compiler.emit import Leaf, emit
 from grebe.config import TableFormat
-from grebe.engine.shown import PUBLIC as PUBLIC
-from grebe.engine.shown import STORED as STORED
-from grebe.engine.shown import shown_storage, shows
+from grebe.engine.compiled_view import CompiledView
+from grebe.engine.public_name import PUBLIC as PUBLIC
+from grebe.engine.public_name import STORED as STORED
+from grebe.engine.public_name import shown_storage, shows
 from grebe.engine.tables import Tables
-from grebe.engine.views import View
 from grebe.errors import ConflictError, GrebeError, StepFailedError
 from grebe.formats.base import OWN
 from grebe.formats.identity import quoted
@@ -29,12 +29,12 @@ ALTERED = "view-altered"
 TAKEN = "name-taken"
 
 
-def kept_properties(view: View) -> dict[str, str]:
+def kept_properties(view: CompiledView) -> dict[str, str]:
     """What a storage table keeps, so that its rows can be read whatever the definition says then."""
     return {**view.properties(), PUBLIC: public_sql(view, STORED)}
 
 
-def public_sql(view: View, stored: str, dialect: str = "spark") -> str:
+def public_sql(view: CompiledView, stored: str, dialect: str = "spark") -> str:
     """The SELECT behind the public name, over the relation that holds the view's rows."""
 
     def relation(_: Leaf) -> str:
@@ -44,7 +44,7 @@ def public_sql(view: View, stored: str, dialect: str = "spark") -> str:
     return f"SELECT {cast_outputs(view, dialect)} FROM (\n{body}\n) AS {made('visible')}"
 
 
-def cast_outputs(view: View, dialect: str = "spark") -> str:
+def cast_outputs(view: CompiledView, dialect: str = "spark") -> str:
     """The items that give a relation the public names and types."""
     pairs = zip(view.plan.outputs, view.columns, strict=True)
     if dialect == "spark":
@@ -63,12 +63,12 @@ def cast_outputs(view: View, dialect: str = "spark") -> str:
     )
 
 
-def may_replace(view: View, shown: TableName | None) -> bool:
+def may_replace(view: CompiledView, shown: TableName | None) -> bool:
     """False when the public name shows what somebody published since the view was compiled."""
     return shown is None or shown == view.storage_name or shown in view.replaces
 
 
-def refuse_taken(view: View, shown: str | None) -> None:
+def refuse_taken(view: CompiledView, shown: str | None) -> None:
     """Nothing, unless somebody's own view has the public name: it would be lost.
 
     Raises:
@@ -78,7 +78,7 @@ def refuse_taken(view: View, shown: str | None) -> None:
         raise _taken(view, "view", " ".join(shown.split()))
 
 
-def _taken(view: View, what: str, detail: str) -> ConflictError:
+def _taken(view: CompiledView, what: str, detail: str) -> ConflictError:
     return ConflictError(
         f'the name of view "{view.name}" is taken by a {what} that is not grebe\'s',
         detail=detail[:200],
@@ -87,19 +87,19 @@ def _taken(view: View, what: str, detail: str) -> ConflictError:
     )
 
 
-def keeps_words(view: View, tables: Tables) -> bool:
+def keeps_words(view: CompiledView, tables: Tables) -> bool:
     """Whether the text behind the public name is the one that was given, to the letter."""
     return tables.settings.catalog(view.name.catalog).format is not TableFormat.DUCKLAKE
 
 
-def is_as_published(view: View, tables: Tables, shown: str | None) -> bool:
+def is_as_published(view: CompiledView, tables: Tables, shown: str | None) -> bool:
     """False when the public name shows something else than this view says, over its own rows."""
     if not keeps_words(view, tables):
         return True
     return shows(shown, public_sql(view, tables.relation(view.storage_name)))
 
 
-def restore_properties(view: View, tables: Tables, spark: SparkSession) -> None:
+def restore_properties(view: CompiledView, tables: Tables, spark: SparkSession) -> None:
     """Write down again what the storage table is to keep, where somebody changed it."""
     wanted = kept_properties(view)
     found = tables.properties(view.storage_name, lambda: spark) or {}
@@ -108,7 +108,7 @@ def restore_properties(view: View, tables: Tables, spark: SparkSession) -> None:
         tables.keep(view.storage_name, lambda: spark, lost)
 
 
-def altered(view: View) -> ConflictError:
+def altered(view: CompiledView) -> ConflictError:
     """The error for a view whose definition of before must not be shown again."""
     return ConflictError(
         f'view "{view.name}" was altered by somebody else meanwhile',
@@ -118,7 +118,7 @@ def altered(view: View) -> ConflictError:
     )
 
 
-def publish(tables: Tables, spark: SparkSession, view: View) -> None:
+def publish(tables: Tables, spark: SparkSession, view: CompiledView) -> None:
     """Make the public name show this view's storage table.
 
     Raises:

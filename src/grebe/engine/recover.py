@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
+from grebe.engine.compiled_view import CompiledView
 from grebe.engine.lease import run_of
 from grebe.engine.public import may_replace, publish
-from grebe.engine.shown import shown_storage
+from grebe.engine.public_name import shown_storage
 from grebe.engine.tables import Tables
-from grebe.engine.views import View
 from grebe.errors import GrebeError
 from grebe.formats.base import STAGED
 from grebe.formats.failpoints import reach
@@ -42,7 +42,7 @@ class Repair:
 
 
 def recover(
-    views: Mapping[str, View],
+    views: Mapping[str, CompiledView],
     tables: Tables,
     spark: SparkSession,
     registry: Registry | None = None,
@@ -66,7 +66,9 @@ def recover(
     return found
 
 
-def _branches(view: View, tables: Tables, spark: SparkSession, before: datetime) -> list[Repair]:
+def _branches(
+    view: CompiledView, tables: Tables, spark: SparkSession, before: datetime
+) -> list[Repair]:
     """What unfinished runs left in the storage table."""
     if tables.position(view.storage_name, lambda: spark) is None:
         return []
@@ -80,7 +82,7 @@ def _branches(view: View, tables: Tables, spark: SparkSession, before: datetime)
     return found
 
 
-def _public_name(view: View, tables: Tables, spark: SparkSession) -> list[Repair]:
+def _public_name(view: CompiledView, tables: Tables, spark: SparkSession) -> list[Repair]:
     """A published storage table that its public name does not show."""
     position = tables.position(view.storage_name, lambda: spark)
     if position is None or position.frontier is None:
@@ -94,7 +96,7 @@ def _public_name(view: View, tables: Tables, spark: SparkSession) -> list[Repair
 
 
 def _staged(
-    views: Iterable[View],
+    views: Iterable[CompiledView],
     tables: Tables,
     spark: SparkSession,
     before: datetime,
@@ -124,7 +126,7 @@ def _is_of(staged: TableName, live: Collection[str]) -> bool:
     return any(staged.name.startswith(f"{STAGED}{run_of(owner)}_") for owner in live)
 
 
-def _position(view: View | None, tables: Tables, spark: SparkSession) -> Position | None:
+def _position(view: CompiledView | None, tables: Tables, spark: SparkSession) -> Position | None:
     return tables.position(view.storage_name, lambda: spark) if view else None
 
 

@@ -14,17 +14,17 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from grebe.compiler.clock import CLOCK, reads_clock
-from grebe.compiler.nodes import Verbatim
-from grebe.compiler.plan import LAYOUT, bind
+from grebe.compiler.algebra.nodes import Verbatim
+from grebe.compiler.plan.refresh_plan import LAYOUT, bind
+from grebe.compiler.text.clock import CLOCK, reads_clock
 from grebe.engine.choice import Choice, Costs, Pinned, choose, replaced
 from grebe.engine.clustering import order_of
-from grebe.engine.cut import point_of
-from grebe.engine.deltas import Delta, Deltas, Side, Stage
+from grebe.engine.compiled_view import CompiledView, Used, check_of
+from grebe.engine.delta_statistics import delta_facts
 from grebe.engine.execute import DRIVER_ROWS, Execution
-from grebe.engine.facts import delta_facts
-from grebe.engine.making import make_storage
-from grebe.engine.nearby import Nearby
+from grebe.engine.kept_rows import KeptRows
+from grebe.engine.new_storage import make_storage
+from grebe.engine.pins import point_of
 from grebe.engine.public import (
     PUBLIC,
     altered,
@@ -36,13 +36,12 @@ from grebe.engine.public import (
     refuse_taken,
     restore_properties,
 )
+from grebe.engine.public_name import shown_storage
 from grebe.engine.result import RefreshResult as RefreshResult
-from grebe.engine.shown import shown_storage
+from grebe.engine.small_views import repeated
+from grebe.engine.source_deltas import Delta, Deltas, SourceDelta, Stage
 from grebe.engine.tables import Tables
-from grebe.engine.tiny import repeated
-from grebe.engine.tuning import tuned
 from grebe.engine.verify import check_first_build
-from grebe.engine.views import Used, View, check_of
 from grebe.errors import InternalError
 from grebe.formats.base import Committed, Overwrite, VersionStats, Write
 from grebe.formats.failpoints import reach
@@ -58,12 +57,13 @@ from grebe.model import (
     TableName,
     Window,
 )
+from grebe.spark.tuning import tuned
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-    from grebe.compiler.cost import Past
+    from grebe.compiler.plan.cost import Past
 
 ENGINE_VERSION = "0.1"
 NOT_SHOWN: Final = Reason("not-shown", "the public name did not show the rows that are stored")
@@ -97,14 +97,14 @@ PLACES: Final = (
 class Refresh:
     """Everything that one refresh of one view needs."""
 
-    view: View
+    view: CompiledView
     run_id: RunId
     tables: Tables
     session: Callable[[], SparkSession]
     """A Spark session that nobody else uses; started when something has to be read or written."""
     pins: Mapping[TableName, Pinned]
     deltas: Deltas
-    nearby: Nearby
+    nearby: KeptRows
     stage: Stage
     policy: Policy
     position: Position
@@ -266,14 +266,14 @@ class Refresh:
             if name in windows
         )
 
-    def _sides(self, choice: Choice) -> dict[TableName, Side]:
+    def _sides(self, choice: Choice) -> dict[TableName, SourceDelta]:
         windows = dict(choice.windows)
-        sides: dict[TableName, Side] = {}
+        sides: dict[TableName, SourceDelta] = {}
         for name, used in self.view.sources:
             pin, window = self.pins[name], windows[name]
             delta = None if window.is_empty else self._delta(name, used, window)
             ids = {column.name: column.id for column in used}
-            sides[name] = Side(pin.source, ids, window.after, window.upto, delta)
+            sides[name] = SourceDelta(pin.source, ids, window.after, window.upto, delta)
         return sides
 
     def _delta(self, name: TableName, used: Sequence[Used], window: Window) -> Delta:
@@ -281,10 +281,10 @@ class Refresh:
         return self.deltas.of(name, self.pins[name].source, window, needed)
 
     def _execution(
-        self, sides: Mapping[TableName, Side] | None = None, position: Position | None = None
+        self, sides: Mapping[TableName, SourceDelta] | None = None, position: Position | None = None
     ) -> Execution:
         given = sides or {
-            name: Side(
+            name: SourceDelta(
                 self.pins[name].source,
                 {column.name: column.id for column in used},
                 None,

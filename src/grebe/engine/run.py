@@ -11,22 +11,21 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import TYPE_CHECKING
 
-from grebe.compiler.join_keys import join_keys
-from grebe.compiler.nodes import MarkJoin, walk
+from grebe.compiler.algebra.join_keys import join_keys
+from grebe.compiler.algebra.nodes import MarkJoin, walk
 from grebe.engine.choice import Pinned, not_incremental
-from grebe.engine.compile import fits_parents, fits_sources
-from grebe.engine.cut import NOWHERE, Cut, parent_pin, point_of, take
-from grebe.engine.deltas import Deltas
-from grebe.engine.graph import levels, with_parents
+from grebe.engine.compile_view import fits_parents, fits_sources
+from grebe.engine.compiled_view import CompiledView
+from grebe.engine.kept_rows import KeptRows
 from grebe.engine.lease import SECONDS, Leases, owner_of
-from grebe.engine.nearby import Nearby
-from grebe.engine.pool import Pool
+from grebe.engine.pins import NOWHERE, Pins, parent_pin, pin_sources, point_of
+from grebe.engine.public_name import shown_storage
 from grebe.engine.refresh import Refresh, RefreshResult
-from grebe.engine.shown import shown_storage
 from grebe.engine.soundness import UNREADABLE, altered
+from grebe.engine.source_deltas import Deltas
 from grebe.engine.tables import Tables
 from grebe.engine.upkeep import keep_up
-from grebe.engine.views import View
+from grebe.engine.view_graph import levels, with_parents
 from grebe.errors import (
     ConflictError,
     GrebeError,
@@ -36,8 +35,9 @@ from grebe.errors import (
 )
 from grebe.formats.base import STAGED
 from grebe.formats.failpoints import reach
-from grebe.formats.guards import disk_trouble, failed
+from grebe.formats.storage_errors import disk_trouble, failed
 from grebe.model import Outcome, Policy, Position, Reason, RunId, SourcePoint, TableName
+from grebe.spark.pool import Pool
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -65,14 +65,16 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    cut: Cut
+    cut: Pins
     deltas: Deltas
-    nearby: Nearby
+    nearby: KeptRows
     leases: Leases
     taken: Mapping[str, TableName]
     """The storage tables that the positions of the cut are those of."""
 
-    def position(self, view: View, tables: Tables, spark: Callable[[], SparkSession]) -> Position:
+    def position(
+        self, view: CompiledView, tables: Tables, spark: Callable[[], SparkSession]
+    ) -> Position:
         """Where a view stood when the sources were pinned; of one that has another table, now."""
         if self.taken.get(str(view.name)) == view.storage_name:
             return self.cut.positions[str(view.name)]
@@ -88,21 +90,21 @@ class Run:
     """The session in use, started at first use."""
     pool: Pool
     """Sessions for the views, one at a time for each."""
-    views: dict[str, View]
-    around: Mapping[str, View]
+    views: dict[str, CompiledView]
+    around: Mapping[str, CompiledView]
     """All views that are known, the parents of these among them."""
     options: Options = field(default_factory=lambda: Options())
     registry: Registry | None = None
-    recompile: Callable[[View], View] | None = None
+    recompile: Callable[[CompiledView], CompiledView] | None = None
     """Compiles a view again, over its sources as they are."""
-    give_up: Callable[[View], View] | None = None
+    give_up: Callable[[CompiledView], CompiledView] | None = None
     """The same view in another storage table, where its own is broken."""
     run_id: RunId = field(default_factory=lambda: RunId(uuid.uuid4().hex[:12]))
     began: datetime = field(default_factory=lambda: datetime.now(UTC))
     results: dict[str, RefreshResult] = field(default_factory=dict)
     staged: list[TableName] = field(default_factory=list)
     numbers: Iterator[int] = field(default_factory=count)
-    """Of what is staged: views that run side by side must not take the same."""
+    """Of what is staged: views that run side by side must not pin_sources the same."""
 
     def refresh(self) -> list[RefreshResult]:
         """The results, parents before children."""
@@ -127,7 +129,7 @@ class Run:
         self._keep_up()
         return list(self.results.values())
 
-    def _cut(self, leases: Leases) -> Cut:
+    def _cut(self, leases: Leases) -> Pins:
         """Where everything stands; parents that cannot be read as they are join the run."""
         self._lease(self.views, leases)
         cut = self._taken()
@@ -153,12 +155,12 @@ class Run:
                 left.add(name)
         reach("run.leased")
 
-    def _taken(self) -> Cut:
+    def _taken(self) -> Pins:
         """The cut, after definitions that no longer fit their sources were compiled again."""
         self._fit({})
-        cut = take(self.tables, self.spark, self.views, self.around)
+        cut = pin_sources(self.tables, self.spark, self.views, self.around)
         if self._fit(cut.pins):
-            cut = take(self.tables, self.spark, self.views, self.around)
+            cut = pin_sources(self.tables, self.spark, self.views, self.around)
         return cut
 
     def _fit(self, pins: Mapping[TableName, Pinned]) -> bool:
@@ -212,7 +214,9 @@ class Run:
         work.leases.release(name)
         return result
 
-    def _sound(self, view: View, work: _Work, session: Callable[[], SparkSession]) -> RefreshResult:
+    def _sound(
+        self, view: CompiledView, work: _Work, session: Callable[[], SparkSession]
+    ) -> RefreshResult:
         """The refresh of a view; in another storage table where its own cannot be used any more."""
         unread = work.cut.unread.get(str(view.name))
         full = self.options.policy is Policy.FULL
@@ -251,7 +255,7 @@ class Run:
                 raise error from None
 
     def _given_up(
-        self, view: View, work: _Work, session: Callable[[], SparkSession], because: Reason
+        self, view: CompiledView, work: _Work, session: Callable[[], SparkSession], because: Reason
     ) -> RefreshResult:
         """The refresh in the next table that can be used."""
         if self.give_up is None:
@@ -263,12 +267,12 @@ class Run:
         told = tuple(reason for reason in result.reasons if reason.code != because.code)
         return replace(result, reasons=(because, *told))
 
-    def _policy(self, view: View) -> Policy:
+    def _policy(self, view: CompiledView) -> Policy:
         return self.options.policy or view.definition.policy
 
     def _refreshed(
         self,
-        view: View,
+        view: CompiledView,
         work: _Work,
         session: Callable[[], SparkSession],
         position: Position,
@@ -299,10 +303,10 @@ class Run:
             began=self.began,
         ).run()
 
-    def _id(self, view: View) -> RunId:
+    def _id(self, view: CompiledView) -> RunId:
         return RunId(f"{self.run_id}_{sorted(self.views).index(str(view.name))}")
 
-    def _failed(self, view: View, error: GrebeError) -> RefreshResult:
+    def _failed(self, view: CompiledView, error: GrebeError) -> RefreshResult:
         reason = Reason(error.code, error.explain())
         return RefreshResult(view.name, Outcome.FAILED, self._id(view), 0.0, (reason,), error=error)
 
@@ -311,7 +315,7 @@ class Run:
         return result is not None and result.outcome is Outcome.FAILED
 
     def _pins_of(
-        self, view: View, cut: Cut, session: Callable[[], SparkSession]
+        self, view: CompiledView, cut: Pins, session: Callable[[], SparkSession]
     ) -> dict[TableName, Pinned]:
         """The pins of a view's sources, readable in its session; parents as the run left them."""
         parents = {self._known(name).storage_name: name for name in view.parents}
@@ -326,17 +330,17 @@ class Run:
                 found[name] = Pinned(source, cut.pins[name].head)
         return found
 
-    def _known(self, name: str) -> View:
+    def _known(self, name: str) -> CompiledView:
         return self.views.get(name) or self.around[name]
 
-    def _left(self, name: str, cut: Cut) -> Position:
+    def _left(self, name: str, cut: Pins) -> Position:
         """Where a view stands: after its refresh in this run, or as it was found."""
         result = self.results.get(name)
         if result is None:
             return cut.positions[name]
         return Position(result.frontier, result.version, result.row_version)
 
-    def _inherited(self, view: View, cut: Cut) -> dict[str, SourcePoint]:
+    def _inherited(self, view: CompiledView, cut: Pins) -> dict[str, SourcePoint]:
         """What the parents show of further sources, as this run reads them where it does."""
         found: dict[str, SourcePoint] = {}
         for parent in view.parents:
@@ -352,9 +356,9 @@ class Run:
                 ids.setdefault(name, {}).update(dict.fromkeys(column.id for column in used))
         return {name: tuple(found) for name, found in ids.items()}
 
-    def _nearby(self, deltas: Deltas) -> Nearby:
+    def _nearby(self, deltas: Deltas) -> KeptRows:
         views = self.views.values()
-        return Nearby(
+        return KeptRows(
             deltas.columns,
             [frozenset(view.plan.tables) for view in views],
             join_keys(view.plan.definition for view in views),
@@ -389,13 +393,13 @@ class Run:
         reach("run.cleaned")
 
 
-def _with_way_out(view: View, error: GrebeError) -> GrebeError:
+def _with_way_out(view: CompiledView, error: GrebeError) -> GrebeError:
     """The error of a storage table that nobody can read, with what leads out of it."""
     error.hint = f"grebe refresh {view.name} --full-refresh, which puts the rows into another table"
     return error
 
 
-def _unforeseen(view: View, run_id: RunId, error: Exception) -> GrebeError:
+def _unforeseen(view: CompiledView, run_id: RunId, error: Exception) -> GrebeError:
     if disk_trouble(error):
         told = failed(view.storage_name, run_id, "write", error)
         told.__cause__ = error
@@ -410,7 +414,7 @@ _BROKEN_RULE = "org.apache.spark.sql.catalyst.optimizer.PushProjectionThroughUni
 """Loses columns of an EXISTS in a SELECT list when it stands in two branches of a union (4.1)."""
 
 
-def with_settings(spark: SparkSession, view: View) -> SparkSession:
+def with_settings(spark: SparkSession, view: CompiledView) -> SparkSession:
     """The session with the settings that the view was defined under."""
     for key, value in view.definition.settings:
         spark.conf.set(key, value)

@@ -7,8 +7,8 @@ saw until then.
 
 from __future__ import annotations
 
+from grebe.engine.compiled_view import GENERATIONS, CompiledView
 from grebe.engine.tables import Tables
-from grebe.engine.views import GENERATIONS, View
 from grebe.errors import GrebeError, InternalError, UnknownTableError
 from grebe.formats.base import Session
 from grebe.model import Position, Reason, Schema, TableName
@@ -27,7 +27,9 @@ def is_there(name: TableName, tables: Tables, spark: Session) -> bool:
         return True
 
 
-def altered(view: View, position: Position, tables: Tables, spark: Session) -> Reason | None:
+def altered(
+    view: CompiledView, position: Position, tables: Tables, spark: Session
+) -> Reason | None:
     """Why rows of the view no longer fit into its storage table, if so.
 
     Raises:
@@ -45,7 +47,7 @@ def altered(view: View, position: Position, tables: Tables, spark: Session) -> R
     return Reason(ALTERED, f"{message}: {', '.join(found.names)}")
 
 
-def next_usable(view: View, tables: Tables, spark: Session) -> View:
+def next_usable(view: CompiledView, tables: Tables, spark: Session) -> CompiledView:
     """The view in the next of its tables that is not there yet, or is as it was made."""
     for generation in range(view.definition.generation + 1, GENERATIONS):
         made = view.next_generation(generation)
@@ -58,7 +60,7 @@ def next_usable(view: View, tables: Tables, spark: Session) -> View:
     raise InternalError.broken(f"all storage tables of {view.name} were broken")
 
 
-def _retyped(view: View, found: Schema) -> bool:
+def _retyped(view: CompiledView, found: Schema) -> bool:
     own = [_kept(column.type) for column in view.stored.columns]
     return own != [_kept(column.type) for column in found.columns]
 

@@ -7,28 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from grebe.config import Catalog, Settings, TableFormat
-from grebe.formats.base import Expiry, Opener, Place, Select, Session, Source, Storage
+from grebe.config import Settings, TableFormat
+from grebe.formats.base import Expiry, Opener, Select, Session, Source, Storage
 from grebe.model import Partition, Position, TableName, Version
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-
-def place_of(settings: Settings, catalog: Catalog) -> Place:
-    """A configured catalog as its format needs it."""
-    return Place(
-        catalog=catalog.name,
-        home=str(settings.home),
-        root=catalog.root,
-        uri=catalog.uri,
-        spark_catalog=catalog.spark_catalog,
-        type=catalog.type,
-        options=dict(catalog.options),
-        format_version=settings.storage.format_version,
-        folder=str(settings.folder),
-        first_folder=str(settings.site.first if settings.site else settings.folder),
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,21 +116,21 @@ class Tables:
 
     def _opener_of(self, name: str) -> Opener:
         catalog = self.settings.catalog(name)
-        place = place_of(self.settings, catalog)
+        place = self.settings.address(catalog)
         match catalog.format:
             case TableFormat.ICEBERG:
-                from grebe.formats.iceberg.opening import IcebergTables
+                from grebe.formats.iceberg.catalog import IcebergTables
 
                 return IcebergTables(place)
             case TableFormat.DELTA:
-                from grebe.formats.delta.opening import DeltaTables
+                from grebe.formats.delta.catalog import DeltaTables
 
                 return DeltaTables(place)
             case TableFormat.PARQUET:
-                from grebe.formats.parquet.opening import ParquetTables
+                from grebe.formats.parquet.catalog import ParquetTables
 
                 return ParquetTables(place)
             case TableFormat.DUCKLAKE:
-                from grebe.formats.ducklake.opening import DuckLakeTables
+                from grebe.formats.ducklake.catalog import DuckLakeTables
 
                 return DuckLakeTables(place)

@@ -6,8 +6,8 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from grebe.engine.compiled_view import CompiledView
 from grebe.engine.tables import Tables
-from grebe.engine.views import View
 from grebe.formats.base import VersionStats
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def is_due(stats: VersionStats, least: int = 0) -> bool:
     return stats.files >= least + FILES and stats.bytes < stats.files * SMALL_BYTES
 
 
-def keep_up(view: View, tables: Tables, session: Callable[[], SparkSession]) -> bool:
+def keep_up(view: CompiledView, tables: Tables, session: Callable[[], SparkSession]) -> bool:
     """True when the view's storage table was compacted. A failure harms nobody: it is told.
 
     Nobody has to wait for it: a refresh that meets the compaction applies itself again on top.
@@ -58,7 +58,7 @@ def keep_up(view: View, tables: Tables, session: Callable[[], SparkSession]) -> 
     return True
 
 
-def _stats(view: View, tables: Tables, spark: SparkSession) -> VersionStats:
+def _stats(view: CompiledView, tables: Tables, spark: SparkSession) -> VersionStats:
     position = tables.position(view.storage_name, lambda: spark)
     if position is None or position.version is None:
         return VersionStats(0, 0, 0, {})
@@ -66,6 +66,6 @@ def _stats(view: View, tables: Tables, spark: SparkSession) -> VersionStats:
     return source.version_stats(position.version, [])
 
 
-def _least(view: View, tables: Tables, spark: SparkSession) -> int:
+def _least(view: CompiledView, tables: Tables, spark: SparkSession) -> int:
     found = tables.properties(view.storage_name, lambda: spark) or {}
     return int(found.get(LEAST, "0"))

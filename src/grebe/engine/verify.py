@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from grebe.compiler.clock import CLOCK, ZONE, stopped
-from grebe.compiler.facts import noise
-from grebe.compiler.nodes import Verbatim
-from grebe.compiler.verbatim import filled
+from grebe.compiler.algebra.facts import noise
+from grebe.compiler.algebra.nodes import Verbatim
+from grebe.compiler.text.clock import CLOCK, ZONE, stopped
+from grebe.compiler.text.verbatim import filled
+from grebe.engine.bag_compare import differing
 from grebe.engine.checkable import checked_frontier
-from grebe.engine.nearly import differing
+from grebe.engine.compiled_view import CompiledView
 from grebe.engine.public import public_sql
 from grebe.engine.tables import Tables
-from grebe.engine.tuning import tuned
-from grebe.engine.views import View
 from grebe.errors import (
     CheckFailedError,
     ConfigError,
@@ -25,9 +24,10 @@ from grebe.errors import (
     StepFailedError,
 )
 from grebe.formats.base import Source
-from grebe.formats.guards import cause_of, disk_hint
 from grebe.formats.identity import quoted
+from grebe.formats.storage_errors import cause_of, disk_hint
 from grebe.model import Frontier, Position, SourcePoint, TableName, Version
+from grebe.spark.tuning import tuned
 from grebe.sql_text import PREFIX, made
 
 if TYPE_CHECKING:
@@ -53,7 +53,9 @@ class Report:
     """The part of the keys that was compared; None: all rows."""
 
 
-def verify(view: View, tables: Tables, spark: SparkSession, sample: float | None = None) -> Report:
+def verify(
+    view: CompiledView, tables: Tables, spark: SparkSession, sample: float | None = None
+) -> Report:
     """A report when the stored rows equal the query at the view's frontier.
 
     With a sample only the rows of some keys are compared, always the same ones.
@@ -86,7 +88,7 @@ def verify(view: View, tables: Tables, spark: SparkSession, sample: float | None
 
 
 def check_first_build(
-    view: View, tables: Tables, spark: SparkSession, sample: float | None
+    view: CompiledView, tables: Tables, spark: SparkSession, sample: float | None
 ) -> None:
     """Compare rows that nobody has seen yet with the user's own text; they go if they differ.
 
@@ -107,7 +109,11 @@ def check_first_build(
 
 
 def _compared(
-    view: View, tables: Tables, spark: SparkSession, position: Position, sample: float | None
+    view: CompiledView,
+    tables: Tables,
+    spark: SparkSession,
+    position: Position,
+    sample: float | None,
 ) -> int:
     """How many rows are as they should be: all of them, or an error."""
     if position.frontier is None:
@@ -124,7 +130,7 @@ def _compared(
     return found.count()
 
 
-def _sampled_by(view: View, noisy: frozenset[str]) -> list[str]:
+def _sampled_by(view: CompiledView, noisy: frozenset[str]) -> list[str]:
     """The columns whose values choose a row: its key where that is public.
 
     Spark can leave out the other keys then before it adds anything up.
@@ -146,7 +152,7 @@ def _part(rows: DataFrame, keys: Sequence[str], sample: float | None) -> DataFra
     return rows.where(f"pmod(xxhash64({names}), {_BUCKETS}) < {round(sample * _BUCKETS)}")
 
 
-def noisy_columns(view: View) -> frozenset[str]:
+def noisy_columns(view: CompiledView) -> frozenset[str]:
     """Public columns whose values depend on the order in which rows were added up."""
     if isinstance(view.plan.definition, Verbatim):  # of a text nobody knows how it adds up
         return frozenset(name for name, kind in view.columns if kind in ("float", "double"))
@@ -168,7 +174,9 @@ def _one_zero(rows: DataFrame) -> DataFrame:
     )
 
 
-def _query(view: View, tables: Tables, spark: SparkSession, frontier: Frontier) -> DataFrame:
+def _query(
+    view: CompiledView, tables: Tables, spark: SparkSession, frontier: Frontier
+) -> DataFrame:
     """The user's own text at the view's frontier: nothing that we made of it is run."""
     points, clock = frontier.by_source, dict(frontier.values).get(CLOCK)
     names: dict[str, str] = {}
@@ -190,7 +198,11 @@ def _query(view: View, tables: Tables, spark: SparkSession, frontier: Frontier) 
 
 
 def _version(
-    view: View, source: Source, tables: Tables, spark: SparkSession, point: SourcePoint | None
+    view: CompiledView,
+    source: Source,
+    tables: Tables,
+    spark: SparkSession,
+    point: SourcePoint | None,
 ) -> Version:
     """The version to read a source at; versions of another table would say nothing."""
     if point is None or point.identity != source.head().identity:
@@ -207,7 +219,9 @@ def _version(
     return point.version
 
 
-def _stored(view: View, tables: Tables, spark: SparkSession, position: Position) -> DataFrame:
+def _stored(
+    view: CompiledView, tables: Tables, spark: SparkSession, position: Position
+) -> DataFrame:
     """What the public name shows, at the version that the frontier was read at."""
     if position.version is None:
         raise InternalError.broken("a frontier without a version")

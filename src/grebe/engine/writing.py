@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from grebe.compiler.plan import COPIES
-from grebe.compiler.scalar import Scalar
-from grebe.engine.deltas import ends_of
-from grebe.engine.facts import literal, prunes
+from grebe.compiler.algebra.scalar import Scalar
+from grebe.compiler.plan.refresh_plan import COPIES
+from grebe.engine.delta_statistics import literal, prunes
+from grebe.engine.source_deltas import ends_of
 from grebe.formats.base import ACTION, TARGET, Append, KeyBounds, Merge, Rows, VersionStats, Write
 from grebe.formats.identity import quoted
 

@@ -8,7 +8,7 @@ test. Versions are opaque: only the format that made one may look inside.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Protocol
 
@@ -31,33 +31,6 @@ from grebe.sql_text import PREFIX, made
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A catalog as its format needs it: where the tables are, and who else knows them."""
-
-    catalog: str
-    """The first part of its tables' names."""
-    home: str
-    """The project's own folder: what a format has to remember between runs lies below it."""
-    root: str | None = None
-    uri: str | None = None
-    spark_catalog: str | None = None
-    """The name of a catalog that Spark already has."""
-    type: str | None = None
-    options: Mapping[str, str] = field(default_factory=dict)
-    format_version: int = 3
-    """The version of the format that storage tables are made with, where it has versions."""
-    folder: str = ""
-    """The project's folder."""
-    first_folder: str = ""
-    """Where that lay when the project was made: tables that are known by their path keep that one."""
-
-    @property
-    def spark_name(self) -> str:
-        """The name under which Spark knows this catalog."""
-        return self.spark_catalog or self.catalog
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,7 +317,7 @@ Session = Callable[[], "SparkSession"]
 
 
 class Opener(Protocol):
-    """Opens the tables of one catalog. Every format has one, made from a `Place`."""
+    """Opens the tables of one catalog. Every format has one, made from a `CatalogAddress`."""
 
     def relation(self, name: TableName) -> str:
         """The table as it is now, as text for the engine that public names are read by."""

@@ -10,16 +10,16 @@ from contextlib import suppress
 from pathlib import Path
 
 from grebe.errors import ConfigError, UnknownTableError
-from grebe.formats.base import Place, holds_view
+from grebe.formats.base import holds_view
 from grebe.formats.files import local_path, torn
-from grebe.model import TableName
+from grebe.model import CatalogAddress, TableName
 from grebe.sql_text import PREFIX
 
 VIEW_FILE = "_grebe_view.json"
 """The file behind a public name: the SELECT that shows the view."""
 
 
-def folder_of(place: Place, name: TableName) -> str:
+def folder_of(place: CatalogAddress, name: TableName) -> str:
     """The folder of a table: root, schema, name."""
     if not place.root:
         raise ConfigError(
@@ -72,7 +72,7 @@ def remove_view(folder: str) -> None:
         Path(local).rmdir()
 
 
-def stored_below(place: Place, schema: str | None = None) -> list[TableName]:
+def stored_below(place: CatalogAddress, schema: str | None = None) -> list[TableName]:
     """The folders that hold views, below the root or in one schema, on this machine's disk."""
     beside = folder_of(place, TableName(place.catalog, schema or "x", "x"))
     local = local_path(beside)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from grebe.errors import StepFailedError
 from grebe.formats.base import holds_view
-from grebe.formats.sql_text import literal, quote
+from grebe.formats.spark_text import literal, quote
 from grebe.model import TableName
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from types import TracebackType
 
-from grebe.compiler.cost import Past
-from grebe.registry import leases, runs, views
+from grebe.compiler.plan.cost import Past
+from grebe.registry import leases, runs, view_rows
 from grebe.registry.database import Database
 from grebe.registry.layout import bring_up
 from grebe.registry.records import Lease, RunRecord, ViewRecord
@@ -132,24 +132,24 @@ class Registry:
     def views(self) -> list[ViewRecord]:
         """All views, by name."""
         with self.database.reading() as connection:
-            return views.listed(connection)
+            return view_rows.listed(connection)
 
     def save_view(self, view: ViewRecord) -> None:
         """Write a view's record, in place of an older one."""
         with self.database.writing() as connection:
-            views.save(connection, view)
+            view_rows.save(connection, view)
 
     def view(self, name: str) -> ViewRecord | None:
         """The record of one view."""
         with self.database.reading() as connection:
-            return next(iter(views.listed(connection, name)), None)
+            return next(iter(view_rows.listed(connection, name)), None)
 
     def change_view(self, view: ViewRecord, seen: ViewRecord | None) -> bool:
         """Write a view's record if people still say of it what was seen; False: they do not."""
         with self.database.writing() as connection:
-            return views.change(connection, view, seen)
+            return view_rows.change(connection, view, seen)
 
     def drop_view(self, name: str) -> bool:
         """Forget a view; its runs stay. False when there was none."""
         with self.database.writing() as connection:
-            return views.drop(connection, name)
+            return view_rows.drop(connection, name)

@@ -12,8 +12,8 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from grebe.registry.database import clock
+from grebe.registry.journal_tables import leases
 from grebe.registry.records import Lease
-from grebe.registry.tables import leases
 
 
 def acquire(connection: sa.Connection, view: str, owner: str, seconds: float) -> Lease | None:

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 import sqlalchemy as sa
 
-from grebe.compiler.cost import Past
+from grebe.compiler.plan.cost import Past
 from grebe.model import Outcome, Reason
 from grebe.registry.database import clock, written_by_us
+from grebe.registry.journal_tables import runs
 from grebe.registry.leases import as_time
 from grebe.registry.records import Counts, RunRecord
-from grebe.registry.tables import runs
 
 
 def begin(connection: sa.Connection, run: RunRecord) -> None:

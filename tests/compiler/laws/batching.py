@@ -14,7 +14,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from compiler.laws.databases import CASE, CASES
-from grebe.compiler.nodes import (
+from grebe.compiler.algebra.nodes import (
     Aggregate,
     Distinct,
     Filter,
@@ -22,7 +22,7 @@ from grebe.compiler.nodes import (
     MarkJoin,
     Node,
     OuterJoin,
-    Project,
+    Projection,
     Scan,
     SemiJoin,
     SetOperation,
@@ -30,10 +30,10 @@ from grebe.compiler.nodes import (
     UnionAll,
     Unnest,
     Values,
-    Window,
+    Windowed,
     walk,
 )
-from grebe.compiler.scalar import TRUE, Scalar, all_of, build, column, conjuncts_of, equals
+from grebe.compiler.algebra.scalar import TRUE, Scalar, all_of, build, column, conjuncts_of, equals
 
 Batched = tuple[Node, str]
 """A batched relation, and the name of its case column."""
@@ -55,7 +55,7 @@ def changed_by_batching(root: Node) -> bool:
 
 def _is_changed(node: Node) -> bool:
     match node:
-        case Aggregate(keys=()) | Window(partition=()) | TopK(partition=()) | Values():
+        case Aggregate(keys=()) | Windowed(partition=()) | TopK(partition=()) | Values():
             return True
         case InnerJoin():
             return not any(_equates(item) for item in node.on)
@@ -84,18 +84,18 @@ def _made(node: Node, memo: Memo) -> Batched:
         case Values():
             cases = Scan(CASES, ((f"case_{node.digest[:12]}", CASE),))
             return InnerJoin((cases, node), ()), cases.columns[0]
-        case Project():
+        case Projection():
             # A new name wherever columns get new names: a relation may be joined with itself.
             below, own = _batch(node.input, memo)
             case = f"case_{node.digest[:12]}"
-            return Project(below, (*node.outputs, (case, column(own)))), case
+            return Projection(below, (*node.outputs, (case, column(own)))), case
         case InnerJoin():
             return _inner(node, memo)
         case OuterJoin() | SemiJoin() | MarkJoin():
             return _binary(node, memo)
         case UnionAll() | SetOperation():
             return _stacked(node, memo)
-        case Filter() | Distinct() | Aggregate() | Window() | TopK() | Unnest():
+        case Filter() | Distinct() | Aggregate() | Windowed() | TopK() | Unnest():
             return _unary(node, memo)
     raise AssertionError(f"no batched form of {type(node).__name__}")
 
@@ -116,7 +116,7 @@ def _unary(node: Node, memo: Memo) -> Batched:
             return Distinct(_exactly(below, (*child.columns, case))), case
         case Aggregate():
             return replace(node, input=below, keys=(*node.keys, case)), case
-        case Window():
+        case Windowed():
             calls = tuple((name, _split_by(call, case)) for name, call in node.calls)
             narrow = _exactly(below, (*child.columns, case))
             return replace(node, input=narrow, partition=(*node.partition, case), calls=calls), case
@@ -156,7 +156,7 @@ def _binary(node: OuterJoin | SemiJoin | MarkJoin, memo: Memo) -> Batched:
 def _full(joined: OuterJoin, columns: tuple[str, ...], mine: str, theirs: str) -> Batched:
     case = f"{mine}_or_{theirs}"
     either = build("COALESCE(:one, :two)", one=column(mine), two=column(theirs))
-    return Project(joined, (*((name, column(name)) for name in columns), (case, either))), case
+    return Projection(joined, (*((name, column(name)) for name in columns), (case, either))), case
 
 
 def _stacked(node: UnionAll | SetOperation, memo: Memo) -> Batched:
@@ -175,4 +175,4 @@ def _exactly(node: Node, columns: tuple[str, ...], names: tuple[str, ...] | None
     wanted = tuple(zip(names or columns, map(column, columns), strict=True))
     if node.columns == columns and names in (None, columns):
         return node
-    return Project(node, wanted)
+    return Projection(node, wanted)

@@ -8,7 +8,7 @@ import duckdb
 
 from compiler.laws.engine import Database
 from compiler.tpc import open_benchmark, sources_of
-from grebe.compiler.nodes import WEIGHT
+from grebe.compiler.algebra.nodes import WEIGHT
 
 NUMBERS = ("INTEGER", "BIGINT", "DECIMAL", "DOUBLE")
 

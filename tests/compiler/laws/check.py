@@ -9,10 +9,10 @@ from math import isclose, isnan
 
 from compiler.laws.databases import CASE, ident
 from compiler.laws.engine import Database
+from grebe.compiler.algebra.known_types import Types
+from grebe.compiler.algebra.nodes import WEIGHT, At, Node
+from grebe.compiler.algebra.rewriting import pinned
 from grebe.compiler.delta import change
-from grebe.compiler.nodes import WEIGHT, At, Node
-from grebe.compiler.pin import pinned
-from grebe.compiler.types import Types
 
 Row = tuple[object, ...]
 RELATIVE = 1e-9

@@ -14,8 +14,8 @@ from compiler.laws.databases import ident
 from compiler.laws.engine import Database, one_case, original
 from compiler.laws.plans import Runner, batched, lowered, planned
 from grebe.compiler.lower import Lowered
-from grebe.compiler.plan import RefreshPlan, Strategy
-from grebe.compiler.strategy import make_plan
+from grebe.compiler.plan.refresh_plan import RefreshPlan, Strategy
+from grebe.compiler.plan.strategy import make_plan
 
 
 class BrokenLawError(AssertionError):

@@ -17,7 +17,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from grebe.compiler.nodes import WEIGHT
+from grebe.compiler.algebra.nodes import WEIGHT
 from grebe.sql_text import quote
 
 CASE: Final = "case_id"

@@ -10,9 +10,9 @@ from typing import Final
 import duckdb
 
 from compiler.laws.databases import CASE, CASES, History, ident, load
+from grebe.compiler.algebra.known_types import Types, scan_types, wanted
+from grebe.compiler.algebra.nodes import At, Named, Node, RowsNear, Scan, Stored
 from grebe.compiler.emit import Leaf, emit
-from grebe.compiler.nodes import At, Named, Near, Node, Scan, Stored
-from grebe.compiler.types import Types, scan_types, wanted
 
 STORAGE: Final = '"storage"'
 _SUFFIX: Final = {At.QUERY: "new", At.NEW: "new", At.OLD: "old", At.DELTA: "delta"}
@@ -74,7 +74,7 @@ class Database:
                 return self._near(leaf, leaf.near)
         raise AssertionError(f"no table for {leaf}")
 
-    def _near(self, leaf: Scan, near: Near) -> str:
+    def _near(self, leaf: Scan, near: RowsNear) -> str:
         """No row more than a scan says is enough."""
         whole = self.names(replace(leaf, near=None))
         keys = " UNION ALL ".join(

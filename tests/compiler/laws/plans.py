@@ -13,29 +13,29 @@ from compiler.laws.batching import batch
 from compiler.laws.check import Difference, bag_difference
 from compiler.laws.databases import CASE, CASES, ident
 from compiler.laws.engine import STORAGE, Database, original
-from grebe.compiler.both import Both, read_once, read_twice
-from grebe.compiler.delta.weights import SIDE
+from grebe.compiler.algebra.nodes import WEIGHT, At, Node, Scan, walk
+from grebe.compiler.algebra.rewriting import pinned
+from grebe.compiler.algebra.scalar import Scalar, build, column
+from grebe.compiler.bind.broadcast import SideSizes
+from grebe.compiler.bind.key_ranges import narrowed
+from grebe.compiler.bind.prune import without_empty
+from grebe.compiler.bind.shared_reads import BothVersions, read_once, read_twice
+from grebe.compiler.delta.weighted import SIDE
 from grebe.compiler.lower import Lowered, Relation, lower
-from grebe.compiler.narrow import narrowed
-from grebe.compiler.nodes import WEIGHT, At, Node, Scan, walk
-from grebe.compiler.pin import pinned
-from grebe.compiler.plan import (
+from grebe.compiler.plan.refresh_plan import (
     ACTION,
     COPIES,
-    Append,
-    Check,
+    AppendStep,
+    CheckStep,
     Compute,
     DeltaFacts,
-    Merge,
-    Overwrite,
+    MergeStep,
+    OverwriteStep,
     RefreshPlan,
     Step,
     bind,
 )
-from grebe.compiler.prune import without_empty
-from grebe.compiler.scalar import Scalar, build, column
-from grebe.compiler.spread import Sizes
-from grebe.compiler.strategy import make_plan
+from grebe.compiler.plan.strategy import make_plan
 from grebe.errors import NotIncrementalError
 
 Values = tuple[object, ...]
@@ -193,7 +193,7 @@ class Runner:
         # Small shares on some tables, so that chains of marked joins are checked like any other tree.
         tables = self.plan.tables
         changed = dict.fromkeys(tables[len(still) % 2 :], 1)
-        few = Sizes(dict.fromkeys(tables, 1000), changed, None if len(still) % 3 else 10)
+        few = SideSizes(dict.fromkeys(tables, 1000), changed, None if len(still) % 3 else 10)
         return DeltaFacts(frozenset(still), growing, bounds, few, self._never_null(still))
 
     def _never_null(self, still: set[str]) -> frozenset[tuple[str, str]]:
@@ -228,19 +228,19 @@ class Runner:
                 for item in both:
                     self._read(item)
                 self._keep(ident(f"step_{step.name}"), replace(step, node=read_once(node, both)))
-            case Check():
+            case CheckStep():
                 wrong = self.database.rows(self.database.sql(step.node))
                 if wrong:
                     raise IntegrityError(f"{step.message}: {wrong[:3]}")
-            case Append():
+            case AppendStep():
                 self._insert(f"(\n{self.database.sql(step.node)}\n)")
-            case Overwrite():
+            case OverwriteStep():
                 self._run(f"DELETE FROM {STORAGE}")
                 self._insert(f"(\n{self.database.sql(step.node)}\n)")
-            case Merge():
+            case MergeStep():
                 self._merge(step)
 
-    def _read(self, both: Both) -> None:
+    def _read(self, both: BothVersions) -> None:
         """Rows at both versions from one read, as the engine takes them apart."""
         names = ", ".join(ident(name) for name in both.new.columns)
         self._run(f"CREATE OR REPLACE TEMP TABLE apart AS {self.database.sql(both.rows)}")
@@ -271,10 +271,10 @@ class Runner:
             return None
         return build(f":c BETWEEN {low} AND {high}", c=column(stored))
 
-    def _keep(self, name: str, step: Compute | Merge) -> None:
+    def _keep(self, name: str, step: Compute | MergeStep) -> None:
         self._run(f"CREATE OR REPLACE TEMP TABLE {name} AS {self.database.sql(step.node)}")
 
-    def _merge(self, step: Merge) -> None:
+    def _merge(self, step: MergeStep) -> None:
         self._keep("merged", step)
         match = " AND ".join(
             f"{STORAGE}.{ident(name)} IS NOT DISTINCT FROM merged.{ident(name)}" for name in step.on

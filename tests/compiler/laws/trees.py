@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from compiler.laws.databases import tables_of
-from grebe.compiler.nodes import (
+from grebe.compiler.algebra.nodes import (
     Aggregate,
     Distinct,
     Filter,
@@ -14,7 +14,7 @@ from grebe.compiler.nodes import (
     Node,
     Order,
     OuterJoin,
-    Project,
+    Projection,
     Scan,
     SemiJoin,
     SetKind,
@@ -22,9 +22,9 @@ from grebe.compiler.nodes import (
     TopK,
     UnionAll,
     Unnest,
-    Window,
+    Windowed,
 )
-from grebe.compiler.scalar import NULL, Scalar, build, column
+from grebe.compiler.algebra.scalar import NULL, Scalar, build, column
 
 
 def scan(table: str, mark: str | None = None) -> Scan:
@@ -37,21 +37,21 @@ def sql(text: str) -> Scalar:
     return build(text)
 
 
-def only(node: Node, *names: str) -> Project:
-    return Project(node, tuple((name, column(name)) for name in names))
+def only(node: Node, *names: str) -> Projection:
+    return Projection(node, tuple((name, column(name)) for name in names))
 
 
 def aggregate(node: Node, keys: tuple[str, ...], **calls: str) -> Aggregate:
     return Aggregate(node, keys, tuple((name, sql(text)) for name, text in calls.items()))
 
 
-def window(node: Node, partition: tuple[str, ...], **calls: str) -> Window:
+def window(node: Node, partition: tuple[str, ...], **calls: str) -> Windowed:
     over = ", ".join(partition)
     named = tuple(
         (name, sql(text.replace("@", f"PARTITION BY {over}" if over else "")))
         for name, text in calls.items()
     )
-    return Window(node, partition, named)
+    return Windowed(node, partition, named)
 
 
 def ordered(node: Node) -> tuple[Order, ...]:
@@ -83,7 +83,7 @@ JOINS: Final = {
     "inner/non-equi": InnerJoin((R, S), (sql("r_x < s_c"),)),
     "inner/cross": InnerJoin((only(R, "r_a"), only(S, "s_c")), ()),
     "inner/null-safe": InnerJoin((R, S), (sql("r_a <=> s_a"), sql("r_x <> s_c"))),
-    "inner/expression above": Project(
+    "inner/expression above": Projection(
         R_S, (("q", sql("10 / NULLIF(r_x - s_c, 0)")), ("k", column("s_a")))
     ),
     "left": LEFT,
@@ -133,9 +133,12 @@ SETS: Final = {
     "union all": UnionAll((PAIR_R, PAIR_S), ("u", "v")),
     "union all/three": UnionAll((PAIR_R, PAIR_S, PAIR_T), ("u", "v")),
     "union all/same": UnionAll((PAIR_R, PAIR_R), ("u", "v")),
-    "union all/coerced": Project(
+    "union all/coerced": Projection(
         UnionAll(
-            (only(R, "r_a", "r_b"), Project(S, (("s_t", sql("CAST(s_c AS TEXT)")), ("s_n", NULL)))),
+            (
+                only(R, "r_a", "r_b"),
+                Projection(S, (("s_t", sql("CAST(s_c AS TEXT)")), ("s_n", NULL))),
+            ),
             ("u", "v"),
         ),
         (("size", sql("LENGTH(u)")), ("v", column("v"))),
@@ -228,7 +231,9 @@ WINDOWS: Final = {
 
 LINEAR_ROWS: Final = {
     "filter": Filter(R, sql("r_x > 1 OR r_s IS NULL")),
-    "project": Project(R, (("k", sql("r_a + r_x")), ("t", sql("CASE WHEN r_x > 1 THEN r_s END")))),
+    "project": Projection(
+        R, (("k", sql("r_a + r_x")), ("t", sql("CASE WHEN r_x > 1 THEN r_s END")))
+    ),
     "unnest": Unnest(T, column("t_l"), ("e",)),
     "unnest/outer": Unnest(T, column("t_l"), ("e",), outer=True),
     "unnest/position": Unnest(T, column("t_l"), ("e",), position="p"),

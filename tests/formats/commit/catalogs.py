@@ -17,7 +17,7 @@ from filelock import FileLock
 import postgres
 from formats.commit.lake import free_port, until
 from grebe.config import cache_folder
-from grebe.engine.java import find_java
+from grebe.spark.java import find_java
 
 IVY_FILE = Path(__file__).with_name("rest-server.ivy.xml")
 

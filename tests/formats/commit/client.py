@@ -149,7 +149,7 @@ def session(folder: Path, url: str) -> Any:
 
         return SparkSession.builder.remote(url).create()
     from grebe import config
-    from grebe.engine.session import open_session
+    from grebe.spark.session import open_session
 
     return open_session(config.load(folder, {}))
 

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from grebe import config
-from grebe.engine.session import launch_conf
-from grebe.formats.iceberg.catalog import locator_of
-from grebe.formats.iceberg.files import DriverFiles
+from grebe.formats.files import DriverFiles
 from grebe.formats.iceberg.history import HistoryReader, MetadataReader, SparkReader
+from grebe.formats.iceberg.locators import locator_of
 from grebe.formats.iceberg.storage import IcebergStorage
 from grebe.model import Column, Frontier, RunId, Schema, TableName
+from grebe.spark.session import launch_conf
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,9 +10,9 @@ import pytest
 from formats.commit.client import Client, arrow
 from formats.commit.lake import Lake, Server, Table, frontier
 from grebe import config
-from grebe.engine.session import open_session
 from grebe.errors import CheckFailedError, ConflictError, StepFailedError
 from grebe.formats.base import Append, Merge, Rows
+from grebe.spark.session import open_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -112,7 +112,9 @@ def unpinned_branch(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(
         statements, "create_branch", lambda name, branch, _, days: pinned(name, branch, None, days)
     )
-    patch.setattr(commit.Committer, "_tip", lambda self, run, *_: self._read().now.tip(run.branch))
+    patch.setattr(
+        commit.IcebergCommitter, "_tip", lambda self, run, *_: self._read().now.tip(run.branch)
+    )
 
 
 def trusted_root(patch: pytest.MonkeyPatch) -> None:
@@ -120,7 +122,9 @@ def trusted_root(patch: pytest.MonkeyPatch) -> None:
 
 
 def unchecked_tip(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(commit.Committer, "_tip", lambda self, run, *_: self._read().now.tip(run.branch))
+    patch.setattr(
+        commit.IcebergCommitter, "_tip", lambda self, run, *_: self._read().now.tip(run.branch)
+    )
 
 
 def everything_is_maintenance(patch: pytest.MonkeyPatch) -> None:
@@ -138,8 +142,10 @@ def unchecked_counts(patch: pytest.MonkeyPatch) -> None:
 
 
 def plain_equality(patch: pytest.MonkeyPatch) -> None:
-    condition = statements.Target._condition
-    patch.setattr(statements.Target, "_condition", lambda *a: condition(*a).replace(" <=> ", " = "))
+    condition = statements.IcebergTarget._condition
+    patch.setattr(
+        statements.IcebergTarget, "_condition", lambda *a: condition(*a).replace(" <=> ", " = ")
+    )
 
 
 def forgotten_log(patch: pytest.MonkeyPatch) -> None:

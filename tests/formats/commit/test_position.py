@@ -11,7 +11,7 @@ from formats.commit.lake import Lake, Table, frontier
 from grebe.errors import CheckFailedError
 from grebe.formats.base import Append, Merge, Overwrite, Rows
 from grebe.formats.iceberg.position import FRONTIER, RUN
-from grebe.formats.iceberg.session import snapshot_properties
+from grebe.formats.iceberg.snapshot_properties import snapshot_properties
 from grebe.model import Position
 
 pytestmark = [pytest.mark.spark, pytest.mark.connect]

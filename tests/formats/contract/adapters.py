@@ -25,7 +25,7 @@ from formats.contract.histories import (
 from grebe.formats.base import WEIGHT, Source
 from grebe.formats.delta.source import DeltaSource
 from grebe.formats.files import DriverFiles, SparkFiles
-from grebe.formats.iceberg.catalog import SparkLocator, locator_of
+from grebe.formats.iceberg.locators import SparkLocator, locator_of
 from grebe.formats.iceberg.source import IcebergSource
 from grebe.formats.memory import MemoryTable
 from grebe.model import TableName, Version, Window

@@ -12,8 +12,8 @@ from pyroaring import BitMap64
 from formats.delta.tables import Folder, check
 from grebe.errors import GrebeError
 from grebe.formats.delta import rows, window
-from grebe.formats.delta.actions import Commit, DataFile
-from grebe.formats.delta.labels import Label
+from grebe.formats.delta.actions import AddedFile, Commit
+from grebe.formats.delta.labels import DeltaLabel
 from grebe.formats.delta.log import Log
 from grebe.formats.weights import FileWeights
 from grebe.model import Version
@@ -37,16 +37,16 @@ def lives(path: Path) -> None:
 
 
 def _no_compaction(
-    commit: Commit, live: Mapping[Any, DataFile], *, data_change: bool
-) -> list[DataFile]:
+    commit: Commit, live: Mapping[Any, AddedFile], *, data_change: bool
+) -> list[AddedFile]:
     return [file for file in commit.adds if file.key not in live]
 
 
-def _only_adds(found: Any, commit: Commit, live: Mapping[Any, DataFile], sign: int) -> None:
+def _only_adds(found: Any, commit: Commit, live: Mapping[Any, AddedFile], sign: int) -> None:
     found.copy(window._added(commit, live, data_change=True), sign)
 
 
-def _one_direction(found: Any, commit: Commit, live: Mapping[Any, DataFile], sign: int) -> None:
+def _one_direction(found: Any, commit: Commit, live: Mapping[Any, AddedFile], sign: int) -> None:
     KEPT(found, commit, live, 1)
 
 
@@ -88,18 +88,18 @@ def test_a_broken_rule_is_caught(
 
 def test_positions_are_not_counted_twice() -> None:
     """The smallest case of a vector: a file less its deleted rows, added and taken away again."""
-    file = DataFile("f", 1, {}, None, True, None, 5)
-    weights: FileWeights[DataFile] = FileWeights(file)
+    file = AddedFile("f", 1, {}, None, True, None, 5)
+    weights: FileWeights[AddedFile] = FileWeights(file)
     weights.add(1, BitMap64([1]))
     weights.add(-1, BitMap64())
     assert (weights.added(), weights.removed()) == (0, 1)
 
 
 def test_a_label_is_read_as_it_was_written() -> None:
-    label = Label("r", 3, "{}", Version("2"))  # type: ignore[arg-type]
+    label = DeltaLabel("r", 3, "{}", Version("2"))  # type: ignore[arg-type]
     text = label.text().replace('"', '\\"')
     commit = Commit("/t", 4, "4.json", f'{{"commitInfo":{{"userMetadata":"{text}"}}}}'.encode())
-    assert Label.of(commit) == label
+    assert DeltaLabel.of(commit) == label
     for other in ("null", "5", '"text"', '"[1]"', '"{}"', '"{\\"grebe\\":2}"', '"{"'):
         foreign = Commit("/t", 4, "4", f'{{"commitInfo":{{"userMetadata":{other}}}}}'.encode())
-        assert Label.of(foreign) is None
+        assert DeltaLabel.of(foreign) is None

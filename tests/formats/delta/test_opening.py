@@ -16,11 +16,11 @@ from formats.commit.lake import COLUMNS, frontier
 from formats.delta.commit.folders import Folders
 from formats.delta.tables import Folder
 from grebe.errors import ConfigError, SourceError, UnknownTableError
-from grebe.formats.base import Append, Place, Rows
-from grebe.formats.delta.opening import DeltaTables
+from grebe.formats.base import Append, Rows
+from grebe.formats.delta.catalog import DeltaTables
 from grebe.formats.folders import VIEW_FILE
-from grebe.formats.parquet.opening import ParquetTables
-from grebe.model import Schema, TableName, Version, Window
+from grebe.formats.parquet.catalog import ParquetTables
+from grebe.model import CatalogAddress, Schema, TableName, Version, Window
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,7 +34,7 @@ def no_spark() -> NoReturn:
 
 @pytest.fixture
 def folders(tmp_path: Path) -> DeltaTables:
-    return DeltaTables(Place("folders", str(tmp_path / "home"), root=str(tmp_path)))
+    return DeltaTables(CatalogAddress("folders", str(tmp_path / "home"), root=str(tmp_path)))
 
 
 def test_a_folder_is_a_source_without_spark(folders: DeltaTables, tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_a_folder_that_is_not_there_has_no_position(folders: DeltaTables) -> Non
 def test_a_moment_before_the_first_run_has_no_version(tmp_path: Path) -> None:
     """What CREATE made is a version of the table, and none of the view."""
     table = Folders(tmp_path).create("t")
-    tables = DeltaTables(Place("folder", str(tmp_path / "home"), root=str(tmp_path)))
+    tables = DeltaTables(CatalogAddress("folder", str(tmp_path / "home"), root=str(tmp_path)))
 
     def moment(version: str) -> datetime:
         found = tables.moment(table.name, Version(version), no_spark)
@@ -102,17 +102,17 @@ def test_a_public_name_is_replaced_in_one_step(folders: DeltaTables, tmp_path: P
 
 
 def test_a_folder_that_only_spark_reaches_has_no_place_for_public_names(tmp_path: Path) -> None:
-    tables = DeltaTables(Place("far", str(tmp_path), root="s3://bucket/root"))
+    tables = DeltaTables(CatalogAddress("far", str(tmp_path), root="s3://bucket/root"))
     with pytest.raises(ConfigError):
         tables.publish(ORDERS, None, lambda _: "SELECT 1")  # type: ignore[arg-type]
 
 
 def test_parquet_folders_hold_no_views(tmp_path: Path) -> None:
-    tables = ParquetTables(Place("files", str(tmp_path), root=str(tmp_path)))
+    tables = ParquetTables(CatalogAddress("files", str(tmp_path), root=str(tmp_path)))
     with pytest.raises(ConfigError):
         tables.storage(ORDERS, None)  # type: ignore[arg-type]
     assert tables.position(ORDERS, no_spark) is None
-    far = ParquetTables(Place("files", str(tmp_path), root="s3://bucket"))
+    far = ParquetTables(CatalogAddress("files", str(tmp_path), root="s3://bucket"))
     with pytest.raises(ConfigError):
         far.source(ORDERS, no_spark)
 
@@ -120,7 +120,7 @@ def test_parquet_folders_hold_no_views(tmp_path: Path) -> None:
 @pytest.fixture
 def catalog(spark: SparkSession, tmp_path: Path) -> Iterator[DeltaTables]:
     spark.sql("CREATE NAMESPACE IF NOT EXISTS spark_catalog.opening").collect()
-    yield DeltaTables(Place("main", str(tmp_path), spark_catalog="spark_catalog"))
+    yield DeltaTables(CatalogAddress("main", str(tmp_path), spark_catalog="spark_catalog"))
     spark.sql("DROP NAMESPACE spark_catalog.opening CASCADE").collect()
 
 

@@ -6,20 +6,20 @@ import base64
 
 from pyroaring import BitMap64
 
-from grebe.formats.delta.actions import DataFile, Vector
+from grebe.formats.delta.actions import AddedFile, Vector
 from grebe.formats.delta.vectors import _B85, _MAGIC, _Z85, Vectors
 from grebe.formats.files import DriverFiles
 
 KEEP = 3
 
 
-def deleted(position: int) -> DataFile:
+def deleted(position: int) -> AddedFile:
     """A file of which one position is deleted, as the log itself says."""
     blob = _MAGIC + BitMap64([position]).serialize()
     padded = blob + bytes(-len(blob) % 4)
     text = base64.b85encode(padded).translate(bytes.maketrans(_B85, _Z85)).decode()
     vector = Vector("i", text, None, len(blob), 1)
-    return DataFile(f"f{position}", 1, {}, vector, data_change=True, stats=None, counted=1)
+    return AddedFile(f"f{position}", 1, {}, vector, data_change=True, stats=None, counted=1)
 
 
 def test_no_vector_that_a_call_needs_makes_room() -> None:

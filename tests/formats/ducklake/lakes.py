@@ -13,8 +13,8 @@ from typing import Any
 import duckdb
 
 import postgres
-from grebe.ducklake import load_extensions
 from grebe.formats.ducklake.connections import Address, release
+from grebe.program import load_extensions
 
 KINDS = ("duckdb", "sqlite", "postgres")
 _numbers = itertools.count()

@@ -19,7 +19,7 @@ from grebe.errors import CheckFailedError, ConflictError, StepFailedError
 from grebe.formats.base import Append, Overwrite, Rows
 from grebe.formats.ducklake.position import cursor_name
 from grebe.formats.ducklake.source import DuckLakeSource
-from grebe.formats.ducklake.staging import run_folder
+from grebe.formats.ducklake.staged_rows import run_folder
 from grebe.formats.failpoints import VARIABLE
 from grebe.model import Column, RunId, Schema, Window
 
@@ -395,11 +395,11 @@ def test_what_a_dead_run_left_is_listed_and_removed(view: View) -> None:
 
 
 def _folder(view: View, run: str) -> str:
-    from grebe.formats.ducklake.catalog import Catalog
+    from grebe.formats.ducklake.catalog_rows import CatalogRows
     from grebe.formats.ducklake.connections import session
 
     with session(view.lake.address) as lake:
-        return run_folder(Catalog(lake).table(view.name), RunId(run))
+        return run_folder(CatalogRows(lake).table(view.name), RunId(run))
 
 
 @pytest.mark.parametrize("place", ["ducklake.commit.request", "ducklake.commit.reply"])

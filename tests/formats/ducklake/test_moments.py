@@ -10,11 +10,11 @@ from formats.commit.client import arrow
 from formats.commit.lake import NAMESPACE, frontier
 from formats.ducklake.lakes import Lake
 from formats.ducklake.views import View
-from grebe.formats.base import Append, Place, Rows
+from grebe.formats.base import Append, Rows
+from grebe.formats.ducklake.catalog import DuckLakeTables
 from grebe.formats.ducklake.connections import session
 from grebe.formats.ducklake.expiry import expire
-from grebe.formats.ducklake.opening import DuckLakeTables
-from grebe.model import TableName, Version
+from grebe.model import CatalogAddress, TableName, Version
 
 
 class Kept:
@@ -24,7 +24,7 @@ class Kept:
         self.lake = lake
         self.view = View(lake, name=TableName("lake", NAMESPACE, "__grebe_v_1a2b3c4d"))
         self.tables = DuckLakeTables(
-            Place("lake", "/", lake.address.data_path, lake.address.target)
+            CatalogAddress("lake", "/", lake.address.data_path, lake.address.target)
         )
         self.versions: list[Version] = []
         self.moments: list[datetime] = []

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from formats.ducklake.lakes import Lake
-from grebe.formats.ducklake.catalog import Catalog
+from grebe.formats.ducklake.catalog_rows import CatalogRows
 from grebe.formats.ducklake.connections import reading
 from grebe.formats.ducklake.state import read_state
 from grebe.model import TableName
@@ -40,7 +40,7 @@ def test_others_are_not_seen_by_halves(opened: Callable[..., Lake], kind: str, w
                 session.rows(f"SELECT * FROM {session.meta}.ducklake_{table} ORDER BY ALL")
                 for table in TABLES
             ]
-            catalog = Catalog(session)
+            catalog = CatalogRows(session)
             return [kept, read_state(catalog, catalog.table(NAME), catalog.newest().id)]
 
         before = state()

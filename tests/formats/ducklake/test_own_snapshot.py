@@ -11,11 +11,11 @@ from formats.ducklake.lakes import Lake
 from formats.ducklake.views import View, merge
 from grebe.errors import HistoryExpiredError
 from grebe.formats.ducklake import commit
-from grebe.formats.ducklake.catalog import Catalog
+from grebe.formats.ducklake.catalog_rows import CatalogRows
 from grebe.formats.ducklake.commit import fence
 from grebe.formats.ducklake.connections import session
 from grebe.formats.ducklake.source import DuckLakeSource
-from grebe.formats.ducklake.versions import Place, resolved
+from grebe.formats.ducklake.versions import VersionPoint, resolved
 from grebe.model import Version, Window
 
 ROWS = [[k, "a", k] for k in range(30)]
@@ -64,8 +64,8 @@ def expired(view: View) -> None:
 def rows_at(view: View, version: Version) -> int:
     """How many rows are read of a version, in fact."""
     with session(view.lake.address) as lake:
-        table = Catalog(lake).table(view.name)
-        number = resolved(lake, table, Place.of(version))
+        table = CatalogRows(lake).table(view.name)
+        number = resolved(lake, table, VersionPoint.of(version))
         found: int = lake.row(
             f"SELECT count(*) FROM {table.sql(lake)} AT (VERSION => {number}) WHERE v IS NOT NULL"
         )[0]
@@ -100,10 +100,10 @@ def test_a_version_of_another_number_of_rows_is_refused(raced: Callable[[str], V
     view = raced("delete")
     found = view.storage.position()
     assert found.row_version is not None
-    own = Place.of(found.row_version)
+    own = VersionPoint.of(found.row_version)
     assert rows_at(view, own.version) == 27
     with pytest.raises(HistoryExpiredError, match="does not show 27 rows"):
-        rows_at(view, Place(own.snapshot - 1, own.rows).version)
+        rows_at(view, VersionPoint(own.snapshot - 1, own.rows).version)
 
 
 def test_a_row_that_was_rewritten_does_not_say_which_commit_it_is(
@@ -128,7 +128,7 @@ def test_a_table_whose_last_commit_was_expired_is_not_at_an_older_one(any_lake: 
     any_lake.run("INSERT INTO lake.other VALUES (1)")
     source = DuckLakeSource(view.name, any_lake.address)
     before = source.head().version
-    own = Place.of(before).snapshot
+    own = VersionPoint.of(before).snapshot
     any_lake.run(f"CALL ducklake_expire_snapshots('lake', versions => [{own}])")
     after = DuckLakeSource(view.name, any_lake.address).head().version
     assert after == before

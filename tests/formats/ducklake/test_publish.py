@@ -7,9 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from formats.ducklake.lakes import Lake
-from grebe.formats.base import Place
-from grebe.formats.ducklake.opening import DuckLakeTables
-from grebe.model import TableName
+from grebe.formats.ducklake.catalog import DuckLakeTables
+from grebe.model import CatalogAddress, TableName
 
 AT_ONCE = 4
 
@@ -18,7 +17,7 @@ def test_views_published_at_once_do_not_fail(opened: Callable[..., Lake], tmp_pa
     lake = opened("sqlite")
     with lake.writing() as duckdb:
         duckdb.execute("SELECT 1")
-    place = Place("duck", str(tmp_path), lake.address.data_path, lake.address.target)
+    place = CatalogAddress("duck", str(tmp_path), lake.address.data_path, lake.address.target)
     tables = DuckLakeTables(place)
 
     def publish(number: int) -> str | None:

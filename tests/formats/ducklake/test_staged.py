@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from formats.ducklake.lakes import Lake
-from grebe.formats.base import STAGED, Place
-from grebe.formats.ducklake.opening import DuckLakeTables
-from grebe.model import TableName
+from grebe.formats.base import STAGED
+from grebe.formats.ducklake.catalog import DuckLakeTables
+from grebe.model import CatalogAddress, TableName
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,7 +27,7 @@ def test_a_staged_folder_says_when_it_was_written(
     lake = opened("sqlite")
     with lake.writing() as duckdb:
         duckdb.execute("SELECT 1")
-    place = Place("duck", str(tmp_path), lake.address.data_path, lake.address.target)
+    place = CatalogAddress("duck", str(tmp_path), lake.address.data_path, lake.address.target)
     tables = DuckLakeTables(place)
     name = TableName("duck", "main", f"{STAGED}run_0")
     assert tables.staged_at(name, no_session) is None

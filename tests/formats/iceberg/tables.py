@@ -12,8 +12,8 @@ from formats.contract.adapters import spark_properties
 from formats.contract.oracle import Bag, bag, difference
 from formats.contract.replay import arrow_of
 from grebe.formats.base import Changes
-from grebe.formats.iceberg.catalog import locator_of
-from grebe.formats.iceberg.files import DriverFiles
+from grebe.formats.files import DriverFiles
+from grebe.formats.iceberg.locators import locator_of
 from grebe.formats.iceberg.source import DRIVER_BUDGET, IcebergSource
 from grebe.model import TableName, Version, Window
 

@@ -18,7 +18,7 @@ import postgres
 from formats.contract.adapters import spark_properties
 from formats.iceberg.tables import CATALOG, SCHEMA, Table
 from grebe.errors import UnknownTableError
-from grebe.formats.iceberg.catalog import PostgresLocator, SqliteLocator, locator_of
+from grebe.formats.iceberg.locators import PostgresLocator, SqliteLocator, locator_of
 from grebe.model import TableName
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ pytestmark = pytest.mark.spark
 PROBE = """
 import json, sys, time
 started = time.perf_counter()
-from grebe.formats.iceberg.catalog import locator_of
-from grebe.formats.iceberg.files import DriverFiles
+from grebe.formats.iceberg.locators import locator_of
+from grebe.formats.files import DriverFiles
 from grebe.formats.iceberg.source import IcebergSource
 from grebe.model import TableName
 imported = time.perf_counter()

@@ -14,8 +14,8 @@ from pyiceberg.table import Table
 from pyiceberg.transforms import IdentityTransform
 
 from formats.contract.oracle import bag, difference
-from grebe.formats.iceberg.catalog import SqliteLocator
-from grebe.formats.iceberg.files import DriverFiles
+from grebe.formats.files import DriverFiles
+from grebe.formats.iceberg.locators import SqliteLocator
 from grebe.formats.iceberg.source import IcebergSource
 from grebe.model import TableName, Version, Window
 

@@ -12,7 +12,7 @@ from formats.contract.oracle import bag
 from formats.iceberg.java import delete_where_id
 from formats.iceberg.tables import Table
 from grebe.errors import CheckFailedError
-from grebe.formats.iceberg.deletes import Deletes
+from grebe.formats.iceberg.deletes import DeletedPositions
 from grebe.formats.weights import FileWeights
 from grebe.model import Version, Window
 
@@ -165,7 +165,7 @@ def test_the_guard_sees_deletes_that_were_overlooked(
     after = table.sql(insert(0, 20))
     upto = table.sql("DELETE FROM {t} WHERE id = 3")
     for broken, name, replacement in (
-        (Deletes, "positions", _nothing_deleted),
+        (DeletedPositions, "positions", _nothing_deleted),
         (FileWeights, "add", _one_more(FileWeights.add)),
     ):
         with monkeypatch.context() as patch:

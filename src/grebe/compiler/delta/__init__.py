@@ -9,23 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from grebe.compiler.coercion import coerced
-from grebe.compiler.delta import (
-    aggregate,
-    join,
-    mark,
-    outer,
-    partition,
-    project,
-    scan,
-    selection,
-    semi,
-    setops,
-    union,
-    unnest,
-)
-from grebe.compiler.delta.rules import Rules
-from grebe.compiler.nodes import (
+from grebe.compiler.algebra.coercion import coerced
+from grebe.compiler.algebra.known_types import Types
+from grebe.compiler.algebra.nodes import (
     Aggregate,
     Distinct,
     Empty,
@@ -34,7 +20,7 @@ from grebe.compiler.nodes import (
     MarkJoin,
     Node,
     OuterJoin,
-    Project,
+    Projection,
     Scan,
     SemiJoin,
     SetOperation,
@@ -42,16 +28,30 @@ from grebe.compiler.nodes import (
     UnionAll,
     Unnest,
     Values,
-    Window,
+    Windowed,
 )
-from grebe.compiler.types import Types
+from grebe.compiler.delta import (
+    aggregate,
+    filter,  # noqa: A004  the operator is called so
+    join,
+    mark,
+    outer,
+    projection,
+    recompute,
+    scan,
+    semi,
+    setops,
+    union,
+    unnest,
+)
+from grebe.compiler.delta.rules import Rules
 
 LAWS: Final[Mapping[type[Node], Callable[..., Node]]] = {
     Scan: scan.change,
     Values: scan.constant,
     Empty: scan.constant,
-    Filter: selection.change,
-    Project: project.change,
+    Filter: filter.change,
+    Projection: projection.change,
     InnerJoin: join.change,
     OuterJoin: outer.change,
     SemiJoin: semi.change,
@@ -60,8 +60,8 @@ LAWS: Final[Mapping[type[Node], Callable[..., Node]]] = {
     SetOperation: setops.change,
     Distinct: setops.distinct,
     Aggregate: aggregate.change,
-    Window: partition.change,
-    TopK: partition.change,
+    Windowed: recompute.change,
+    TopK: recompute.change,
     Unnest: unnest.change,
 }
 

@@ -14,24 +14,32 @@ Example: ``SELECT g, SUM(x) FROM t GROUP BY g`` -> the touched groups' sums afte
 
 from __future__ import annotations
 
-from grebe.compiler.delta.calls import Linear, linear_calls
-from grebe.compiler.delta.partition import recomputed
-from grebe.compiler.delta.restrict import restrict_columns
-from grebe.compiler.delta.rules import Rules
-from grebe.compiler.delta.weights import SIDE, consolidated, keys_of, reads, sided, summed, weighted
-from grebe.compiler.nodes import (
+from grebe.compiler.algebra.nodes import (
     WEIGHT,
     Aggregate,
     Distinct,
     Filter,
     InnerJoin,
     Node,
-    Project,
+    Projection,
     Repeat,
     UnionAll,
 )
-from grebe.compiler.raising import can_raise
-from grebe.compiler.scalar import Scalar, build, column, number, passed
+from grebe.compiler.algebra.raising import can_raise
+from grebe.compiler.algebra.scalar import Scalar, build, column, number, passed
+from grebe.compiler.delta.linear_aggregates import Linear, linear_calls
+from grebe.compiler.delta.recompute import recomputed
+from grebe.compiler.delta.restrict import restrict_columns
+from grebe.compiler.delta.rules import Rules
+from grebe.compiler.delta.weighted import (
+    SIDE,
+    consolidated,
+    keys_of,
+    reads,
+    sided,
+    summed,
+    weighted,
+)
 from grebe.sql_text import made
 
 COUNT = made("count")
@@ -74,8 +82,8 @@ def _from_new_and_change(node: Aggregate, linear: tuple[Linear, ...], of: Rules)
 
 def _where_moved(totals: Node, delta: Node) -> Node:
     """The one row of an aggregate without keys, unless nothing moved: then it need not be read."""
-    one = Distinct(Project(delta, ((_ONE, number(1)),)))
-    return Project(InnerJoin((totals, one), ()), passed(totals.columns))
+    one = Distinct(Projection(delta, ((_ONE, number(1)),)))
+    return Projection(InnerJoin((totals, one), ()), passed(totals.columns))
 
 
 TRUE_EVERYWHERE = build("1 = 1")
@@ -124,4 +132,4 @@ def _visible(
         alive = build(":n > 0", n=column(f"{COUNT}_{when}"))
         totals = Filter(totals, alive)
     keys = tuple((key, column(key)) for key in node.keys)
-    return Project(totals, (*keys, *shown, (WEIGHT, number(weight))))
+    return Projection(totals, (*keys, *shown, (WEIGHT, number(weight))))

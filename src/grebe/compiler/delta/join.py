@@ -17,24 +17,24 @@ from itertools import chain
 
 from sqlglot import exp
 
-from grebe.compiler.bounds import bounded
-from grebe.compiler.delta.restrict import Pair, restrict
-from grebe.compiler.delta.rules import Rules
-from grebe.compiler.delta.weights import key_name, summed, weighted
-from grebe.compiler.nodes import (
+from grebe.compiler.algebra.key_bounds import bounded
+from grebe.compiler.algebra.known_types import Types
+from grebe.compiler.algebra.nodes import (
     Distinct,
     Filter,
     InnerJoin,
     Node,
-    Project,
+    Projection,
     Scan,
     Stored,
     Unnest,
     Values,
 )
-from grebe.compiler.raising import can_raise
-from grebe.compiler.scalar import Scalar, all_of
-from grebe.compiler.types import Types
+from grebe.compiler.algebra.raising import can_raise
+from grebe.compiler.algebra.scalar import Scalar, all_of
+from grebe.compiler.delta.restrict import Pair, restrict
+from grebe.compiler.delta.rules import Rules
+from grebe.compiler.delta.weighted import key_name, summed, weighted
 
 
 def change(node: InnerJoin, of: Rules) -> Node:
@@ -163,7 +163,7 @@ def narrowed(part: Node, base: Node, equalities: Sequence[tuple[Scalar, Scalar]]
             outputs.append((name, theirs))
     if not pairs:
         return part
-    return restrict(part, Distinct(Project(base, tuple(outputs))), pairs)
+    return restrict(part, Distinct(Projection(base, tuple(outputs))), pairs)
 
 
 def is_plain(node: Node) -> bool:
@@ -171,6 +171,6 @@ def is_plain(node: Node) -> bool:
     match node:
         case Scan() | Stored() | Values():
             return True
-        case Filter() | Project() | Unnest():
+        case Filter() | Projection() | Unnest():
             return is_plain(node.input)
     return False

@@ -13,13 +13,16 @@ r_old whose mark a change of s has turned.
 
 from __future__ import annotations
 
-from grebe.compiler.delta import matched
-from grebe.compiler.delta.join import is_risky, links, narrowed
-from grebe.compiler.delta.restrict import mark_conjuncts
-from grebe.compiler.delta.rules import Rules
-from grebe.compiler.delta.weights import consolidated, plus, summed, weighted
-from grebe.compiler.nodes import WEIGHT, Aggregate, Filter, MarkJoin, Node, Project, SemiJoin
-from grebe.compiler.scalar import (
+from grebe.compiler.algebra.nodes import (
+    WEIGHT,
+    Aggregate,
+    Filter,
+    MarkJoin,
+    Node,
+    Projection,
+    SemiJoin,
+)
+from grebe.compiler.algebra.scalar import (
     Scalar,
     all_of,
     build,
@@ -29,6 +32,11 @@ from grebe.compiler.scalar import (
     passed,
     true_only,
 )
+from grebe.compiler.delta import keyed_joins
+from grebe.compiler.delta.join import is_risky, links, narrowed
+from grebe.compiler.delta.restrict import mark_conjuncts
+from grebe.compiler.delta.rules import Rules
+from grebe.compiler.delta.weighted import consolidated, plus, summed, weighted
 from grebe.sql_text import made
 
 COPIES = made("copies")
@@ -38,7 +46,7 @@ AFTER = made("after")
 
 def change(node: MarkJoin, of: Rules) -> Node:
     """Changed left rows with their new mark, and old left rows whose mark has turned."""
-    by_key = matched.change(node, of)
+    by_key = keyed_joins.change(node, of)
     if by_key is not None:
         return by_key
     arrived = [
@@ -85,7 +93,7 @@ def _distinct(node: MarkJoin, delta: Node, of: Rules) -> Node:
         return Aggregate(rows, names, ((COPIES, Scalar.of(build("COUNT(*)").copy())),))
     gone = Filter(consolidated(of.change(node.left)), build(":w < 0", w=column(WEIGHT)))
     left = Filter(consolidated(summed(plus(old), gone)), build(":w > 0", w=column(WEIGHT)))
-    staying = Project(left, (*passed(names), (COPIES, column(WEIGHT))))
+    staying = Projection(left, (*passed(names), (COPIES, column(WEIGHT))))
     return SemiJoin(staying, delta, _not_false(node.on))
 
 
@@ -111,4 +119,4 @@ def near_match(part: Node, base: Node, on: Scalar) -> Node:
 def _marked(node: MarkJoin, turned: Node, mark: str, weight: str) -> Node:
     outputs = (*((name, column(name)) for name in node.left.columns), (node.name, column(mark)))
     signed = build(f"CAST({weight} AS BIGINT)", copies=column(COPIES))
-    return Project(turned, (*outputs, (WEIGHT, signed)))
+    return Projection(turned, (*outputs, (WEIGHT, signed)))

@@ -11,16 +11,16 @@ r that lost their last match or got their first.
 
 from __future__ import annotations
 
-from grebe.compiler.delta import matched
+from grebe.compiler.algebra.nodes import Empty, InnerJoin, Node, OuterJoin, SemiJoin
+from grebe.compiler.algebra.scalar import FALSE, conjuncts_of
+from grebe.compiler.delta import keyed_joins
 from grebe.compiler.delta.rules import Rules
-from grebe.compiler.delta.weights import summed, weighted
-from grebe.compiler.nodes import Empty, InnerJoin, Node, OuterJoin, SemiJoin
-from grebe.compiler.scalar import FALSE, conjuncts_of
+from grebe.compiler.delta.weighted import summed, weighted
 
 
 def change(node: OuterJoin, of: Rules) -> Node:
     """The change of the matches and of the rows without one."""
-    by_key = None if node.full else matched.change(node, of)
+    by_key = None if node.full else keyed_joins.change(node, of)
     if by_key is not None:
         return by_key
     parts = [of.change(InnerJoin((node.left, node.right), conjuncts_of(node.on)))]

@@ -19,8 +19,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from grebe.compiler.forgiving import forgiving
-from grebe.compiler.nodes import (
+from grebe.compiler.algebra.nodes import (
     Aggregate,
     Distinct,
     Filter,
@@ -28,15 +27,15 @@ from grebe.compiler.nodes import (
     MarkJoin,
     Node,
     OuterJoin,
-    Project,
+    Projection,
     SemiJoin,
     SetOperation,
     TopK,
     UnionAll,
     Unnest,
-    Window,
+    Windowed,
 )
-from grebe.compiler.scalar import (
+from grebe.compiler.algebra.scalar import (
     Scalar,
     all_of,
     column,
@@ -47,6 +46,7 @@ from grebe.compiler.scalar import (
     substitute,
     true_only,
 )
+from grebe.compiler.algebra.try_casts import forgiving
 
 Pair = tuple[Scalar, str]
 """An expression over the relation, and the key column that it must equal."""
@@ -72,7 +72,7 @@ def _mild(pairs: Sequence[Pair]) -> Pairs:
 
 def restrict_columns(node: Node, keys: Node, names: Sequence[str]) -> Node:
     """The rows whose named columns occur in ``keys``, which names them with a key mark."""
-    from grebe.compiler.delta.weights import key_name
+    from grebe.compiler.delta.weighted import key_name
 
     return restrict(node, keys, [(column(name), key_name(name)) for name in names])
 
@@ -94,7 +94,7 @@ def _filter(node: Filter, keys: Node, pairs: Pairs) -> Node:
     return Filter(restrict(node.input, keys, pairs), node.predicate)
 
 
-def _project(node: Project, keys: Node, pairs: Pairs) -> Node:
+def _project(node: Projection, keys: Node, pairs: Pairs) -> Node:
     """A constant column restricts the keys instead of the rows."""
     inside = dict(node.outputs)
     if any(item.column is None and _reads_literal(item, inside) for item, _ in pairs):
@@ -104,7 +104,7 @@ def _project(node: Project, keys: Node, pairs: Pairs) -> Node:
     moving = tuple((item, key) for item, key in below if not item.is_literal)
     left = Filter(keys, all_of(fixed)) if fixed else keys
     reduced = restrict(node.input, left, moving) if moving else _above(node.input, left, ())
-    return Project(reduced, node.outputs)
+    return Projection(reduced, node.outputs)
 
 
 def _reads_literal(item: Scalar, outputs: Mapping[str, Scalar]) -> bool:
@@ -124,7 +124,7 @@ def _bare_columns(branch: Node, names: Sequence[str]) -> set[str]:
     below = branch
     while isinstance(below, Filter):
         below = below.input
-    if not isinstance(below, Project):
+    if not isinstance(below, Projection):
         return set()
     literals = {name for name, item in below.outputs if item.is_literal}
     return {name for name, own in zip(names, branch.columns, strict=True) if own in literals}
@@ -257,7 +257,7 @@ def _aggregate(node: Aggregate, keys: Node, pairs: Pairs) -> Node:
     return _finished(reduced, keys, pairs, complete=len(mine) == len(pairs))
 
 
-def _partitioned(node: Window | TopK, keys: Node, pairs: Pairs) -> Node:
+def _partitioned(node: Windowed | TopK, keys: Node, pairs: Pairs) -> Node:
     mine = _within(pairs, node.partition) if node.partition else ()
     reduced = replace(node, input=restrict(node.input, keys, mine))
     return _finished(reduced, keys, pairs, complete=len(mine) == len(pairs))
@@ -275,7 +275,7 @@ def _distinct(node: Distinct, keys: Node, pairs: Pairs) -> Node:
 
 _PUSHES: Final[dict[type[Node], Callable[..., Node]]] = {
     Filter: _filter,
-    Project: _project,
+    Projection: _project,
     UnionAll: _union,
     SetOperation: _set_operation,
     InnerJoin: _inner,
@@ -283,7 +283,7 @@ _PUSHES: Final[dict[type[Node], Callable[..., Node]]] = {
     SemiJoin: _left_of,
     MarkJoin: _left_of,
     Aggregate: _aggregate,
-    Window: _partitioned,
+    Windowed: _partitioned,
     TopK: _partitioned,
     Unnest: _unnest,
     Distinct: _distinct,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from grebe.compiler.nodes import At, Node
-from grebe.compiler.pin import pinned
-from grebe.compiler.types import Types
+from grebe.compiler.algebra.known_types import Types
+from grebe.compiler.algebra.nodes import At, Node
+from grebe.compiler.algebra.rewriting import pinned
 from grebe.errors import InternalError
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from grebe.compiler.algebra.nodes import At, Empty, Node, Scan, Values
 from grebe.compiler.delta.rules import Rules
-from grebe.compiler.delta.weights import plus
-from grebe.compiler.nodes import At, Empty, Node, Scan, Values
+from grebe.compiler.delta.weighted import plus
 
 
 def change(node: Scan, _: Rules) -> Node:

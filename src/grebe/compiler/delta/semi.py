@@ -13,18 +13,18 @@ or whose last match went.
 
 from __future__ import annotations
 
-from grebe.compiler.delta import matched
+from grebe.compiler.algebra.nodes import MarkJoin, Node, SemiJoin
+from grebe.compiler.algebra.scalar import build, column
+from grebe.compiler.delta import keyed_joins
 from grebe.compiler.delta.mark import AFTER, COPIES, meetings, near_match, touched
 from grebe.compiler.delta.rules import Rules
-from grebe.compiler.delta.weights import summed, weighted
-from grebe.compiler.nodes import MarkJoin, Node, SemiJoin
-from grebe.compiler.scalar import build, column
+from grebe.compiler.delta.weighted import summed, weighted
 from grebe.sql_text import made
 
 
 def change(node: SemiJoin, of: Rules) -> Node:
     """Changed left rows that match, and old left rows that began or ceased to."""
-    by_key = matched.change(node, of)
+    by_key = keyed_joins.change(node, of)
     if by_key is not None:
         return by_key
     arrived = [

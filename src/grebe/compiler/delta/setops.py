@@ -13,21 +13,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from grebe.compiler.delta.restrict import restrict_columns
-from grebe.compiler.delta.rules import Rules
-from grebe.compiler.delta.weights import keys_of, weighted
-from grebe.compiler.nodes import (
+from grebe.compiler.algebra.nodes import (
     WEIGHT,
     Aggregate,
     Distinct,
     Filter,
     Node,
-    Project,
+    Projection,
     SetKind,
     SetOperation,
     UnionAll,
 )
-from grebe.compiler.scalar import Scalar, build, column, number
+from grebe.compiler.algebra.scalar import Scalar, build, column, number
+from grebe.compiler.delta.restrict import restrict_columns
+from grebe.compiler.delta.rules import Rules
+from grebe.compiler.delta.weighted import keys_of, weighted
 from grebe.sql_text import made
 
 LEFT_NEW, LEFT_OLD = made("left_new"), made("left_old")
@@ -86,7 +86,7 @@ def _counted(
     counts = tuple(
         (name, weight if name in adds else taken if name in takes else zero) for name in _COUNTS
     )
-    return Project(node, (*((name, column(name)) for name in names), *counts))
+    return Projection(node, (*((name, column(name)) for name in names), *counts))
 
 
 def _threshold(counted: Sequence[Node], names: Sequence[str], copies: str) -> Node:

@@ -13,13 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from grebe.compiler.delta.join import is_plain, links
-from grebe.compiler.delta.restrict import equal_columns, mark_conjuncts
-from grebe.compiler.delta.rules import Rules
-from grebe.compiler.delta.weights import consolidated
-from grebe.compiler.facts import Noise, noise
-from grebe.compiler.forgiving import forgiving
-from grebe.compiler.nodes import (
+from grebe.compiler.algebra.facts import Noise, noise
+from grebe.compiler.algebra.nodes import (
     Aggregate,
     Distinct,
     Filter,
@@ -27,13 +22,18 @@ from grebe.compiler.nodes import (
     MarkJoin,
     Node,
     OuterJoin,
-    Project,
+    Projection,
     SemiJoin,
     TopK,
     UnionAll,
-    Window,
+    Windowed,
 )
-from grebe.compiler.scalar import Scalar, column, conjuncts_of, substitute
+from grebe.compiler.algebra.scalar import Scalar, column, conjuncts_of, substitute
+from grebe.compiler.algebra.try_casts import forgiving
+from grebe.compiler.delta.join import is_plain, links
+from grebe.compiler.delta.restrict import equal_columns, mark_conjuncts
+from grebe.compiler.delta.rules import Rules
+from grebe.compiler.delta.weighted import consolidated
 
 Outputs = tuple[tuple[str, Scalar], ...]
 
@@ -64,7 +64,7 @@ class Touch:
             raise Untouchable
         if facts.silent and not _is_partitioned_by(node, used):
             followed = self._followed_widely(node, outputs) if self.wide else None
-            return followed or Project(consolidated(self.of.change(node)), outputs)
+            return followed or Projection(consolidated(self.of.change(node)), outputs)
         return self._followed(node, outputs)
 
     def _followed_widely(self, node: Node, outputs: Outputs) -> Node | None:
@@ -78,7 +78,7 @@ class Touch:
 
     def _followed(self, node: Node, outputs: Outputs) -> Node:
         match node:
-            case Project():
+            case Projection():
                 named = dict(node.outputs)
                 below = tuple((name, substitute(item, named)) for name, item in outputs)
                 return self.rows(node.input, below)
@@ -86,7 +86,7 @@ class Touch:
                 return self.rows(node.input, outputs)
             case Aggregate():
                 return self._keyed(node.input, node.keys, outputs)
-            case Window() | TopK():
+            case Windowed() | TopK():
                 return self._keyed(node.input, node.partition, outputs)
             case UnionAll():
                 return self._branches(node, outputs)
@@ -149,7 +149,7 @@ class Touch:
         touched = self.rows(parts[place], tuple((name, column(name)) for name in sorted(wanted)))
         usable = tuple(item for item in on if item.columns <= bound | wanted and item.columns)
         sides = [
-            Project(InnerJoin((touched, *(at(part) for part in others)), usable), outputs)
+            Projection(InnerJoin((touched, *(at(part) for part in others)), usable), outputs)
             for at in (self.of.new, self.of.old)
         ]
         return UnionAll(tuple(sides), tuple(name for name, _ in outputs))
@@ -165,12 +165,12 @@ def _columns(items: Iterable[Scalar]) -> frozenset[str]:
 def _is_partitioned_by(node: Node, used: frozenset[str]) -> bool:
     """True when the touched partitions are known without ranking anything."""
     match node:
-        case Project():
+        case Projection():
             named = dict(node.outputs)
             return _is_partitioned_by(node.input, _columns(named[name] for name in used))
         case Filter():
             return _is_partitioned_by(node.input, used)
-        case Window() | TopK():
+        case Windowed() | TopK():
             return bool(used) and used <= frozenset(node.partition)
     return False
 

@@ -8,9 +8,9 @@ Example: ``SELECT a FROM r UNION ALL SELECT b FROM s`` -> both deltas, one after
 
 from __future__ import annotations
 
+from grebe.compiler.algebra.nodes import WEIGHT, Node, UnionAll
 from grebe.compiler.delta.rules import Rules
-from grebe.compiler.delta.weights import weighted
-from grebe.compiler.nodes import WEIGHT, Node, UnionAll
+from grebe.compiler.delta.weighted import weighted
 
 
 def change(node: UnionAll, of: Rules) -> Node:

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from grebe.compiler.algebra.nodes import Node, Unnest
 from grebe.compiler.delta.rules import Rules
-from grebe.compiler.delta.weights import consolidated, weighted
-from grebe.compiler.nodes import Node, Unnest
+from grebe.compiler.delta.weighted import consolidated, weighted
 
 
 def change(node: Unnest, of: Rules) -> Node:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from grebe.compiler.functions import AggregateKind, aggregate_kind, function_name, unwrapped
+from grebe.compiler.algebra.functions import AggregateKind, aggregate_kind, function_name, unwrapped
 from grebe.compiler.lower.context import Context
 from grebe.compiler.reasons import ReasonCode
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from grebe.compiler.algebra.nodes import Filter, Node, Projection
+from grebe.compiler.algebra.scalar import Scalar, column, conjuncts_of
 from grebe.compiler.lower.context import Context
 from grebe.compiler.lower.expressions import bare_mark
 from grebe.compiler.lower.pending import Kind, Pending
 from grebe.compiler.lower.subqueries import join_mark, join_scalar, join_semi
-from grebe.compiler.nodes import Filter, Node, Project
-from grebe.compiler.scalar import Scalar, column, conjuncts_of
 
 
 @dataclass(slots=True)
@@ -80,7 +80,7 @@ class Block:
             names.append(name)
         if new:
             kept = tuple((name, column(name)) for name in self.node.columns)
-            self.node = Project(self.node, (*kept, *new))
+            self.node = Projection(self.node, (*kept, *new))
         return names
 
     def existing(self, scalar: Scalar) -> str | None:

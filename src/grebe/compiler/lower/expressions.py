@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from grebe.compiler.functions import aggregate_kind, function_name, refusal, survives
+from grebe.compiler.algebra.functions import aggregate_kind, function_name, refusal, survives
+from grebe.compiler.algebra.scalar import Scalar, is_closed
 from grebe.compiler.lower.context import Context
 from grebe.compiler.lower.pending import Kind, Pending
-from grebe.compiler.lower.scope import AmbiguousNameError, Environment, Found, Scope
+from grebe.compiler.lower.scope import AmbiguousNameError, Environment, FoundColumn, Scope
 from grebe.compiler.lower.spelling import respelled
 from grebe.compiler.lower.star_arguments import has_star, starred, with_columns
 from grebe.compiler.lower.trees import mapped
 from grebe.compiler.reasons import ReasonCode
-from grebe.compiler.scalar import Scalar, is_closed
 from grebe.compiler.text.opaque import holes_of, opaque
 from grebe.compiler.text.spans import Span, span_of
 from grebe.compiler.text.tokens import Word, pieces_of, words_of
@@ -205,7 +205,9 @@ class Resolver:
         where = self.context.where(tree)
         raise UnknownColumnError.named(".".join(parts), known, where=where)
 
-    def find(self, parts: tuple[str, ...], tree: exp.Column, *, own: bool = False) -> Found | None:
+    def find(
+        self, parts: tuple[str, ...], tree: exp.Column, *, own: bool = False
+    ) -> FoundColumn | None:
         """The column that a name means; a table around it before a column of unknown type.
 
         ``own``: of this query alone, and of none around it.
@@ -222,7 +224,7 @@ class Resolver:
         tree: exp.Column,
         has_fields: Callable[[str], bool],
         scopes: Sequence[Scope],
-    ) -> Found | None:
+    ) -> FoundColumn | None:
         for scope in scopes:
             try:
                 found = scope.find(parts, has_fields)
@@ -495,7 +497,7 @@ def quoted(name: str, like: exp.Expr | None = None) -> exp.Column:
     return exp.column(identifier)
 
 
-def column_tree(found: Found, tree: exp.Expr) -> exp.Expr:
+def column_tree(found: FoundColumn, tree: exp.Expr) -> exp.Expr:
     """The tree that reads a column and perhaps fields of it."""
     return with_fields(quoted(found.column, tree), found.fields)
 

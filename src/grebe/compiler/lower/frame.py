@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from grebe.compiler.algebra.nodes import InnerJoin, Node, Values
+from grebe.compiler.algebra.scalar import number
 from grebe.compiler.lower.context import Context
 from grebe.compiler.lower.expressions import Resolver
-from grebe.compiler.lower.scope import Columns, Environment, Query, Scope, Source
-from grebe.compiler.nodes import InnerJoin, Node, Values
-from grebe.compiler.scalar import number
+from grebe.compiler.lower.scope import Columns, Environment, NamedSource, Query, Scope
 from grebe.sql_text import made
 
 
@@ -20,7 +20,7 @@ class Frame:
     """A relation of FROM with its qualifiers and the columns that a bare name or star means."""
 
     node: Node
-    sources: tuple[Source, ...]
+    sources: tuple[NamedSource, ...]
     star: Columns
 
     def scope(self, environment: Environment) -> Scope:
@@ -39,7 +39,7 @@ def no_rows_needed(context: Context) -> Frame:
 
 def of_query(query: Query, qualifier: tuple[str, ...]) -> Frame:
     """The frame of a relation with named columns."""
-    return Frame(query.node, (Source(qualifier, query.columns),), query.columns)
+    return Frame(query.node, (NamedSource(qualifier, query.columns),), query.columns)
 
 
 def renamed(context: Context, query: Query, names: Sequence[str], tree: exp.Expr) -> Query:

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from grebe.compiler.functions import aggregate_kind, aggregates_in, function_name, unwrapped
+from grebe.compiler.algebra.functions import aggregate_kind, aggregates_in, function_name, unwrapped
+from grebe.compiler.algebra.scalar import Scalar
 from grebe.compiler.lower.aggregates import normal_call
 from grebe.compiler.lower.block import Block
 from grebe.compiler.lower.context import Context
 from grebe.compiler.lower.expressions import quoted
 from grebe.compiler.lower.pending import Pending
 from grebe.compiler.lower.trees import mapped, mapped_inside
-from grebe.compiler.scalar import Scalar
 from grebe.sql_text import made, plain
 
 

@@ -13,14 +13,14 @@ from itertools import combinations, product
 
 from sqlglot import exp
 
-from grebe.compiler.functions import aggregates_in
+from grebe.compiler.algebra.functions import aggregates_in
+from grebe.compiler.algebra.nodes import Aggregate, Node, Projection, UnionAll
+from grebe.compiler.algebra.scalar import NULL, Scalar, column, null_like, number, rename
 from grebe.compiler.lower.block import Block
 from grebe.compiler.lower.context import Context
 from grebe.compiler.lower.expressions import Resolver
 from grebe.compiler.lower.grouping import Grouping, GroupingMarks
-from grebe.compiler.nodes import Aggregate, Node, Project, UnionAll
 from grebe.compiler.reasons import ReasonCode
-from grebe.compiler.scalar import NULL, Scalar, column, null_like, number, rename
 from grebe.errors import Where
 from grebe.sql_text import made
 
@@ -241,7 +241,7 @@ class _Expansion:
             value = column(key) if index in members else null_like(column(key))
             outputs.append((self.context.fresh(key), value))
         outputs += [(name, column(name)) for name in passed]
-        return Project(self.input, tuple(outputs))
+        return Projection(self.input, tuple(outputs))
 
     def total(self, place: int) -> Node:
         calls = tuple((self.context.fresh(name), call) for name, call in self.calls)
@@ -252,7 +252,7 @@ class _Expansion:
         outputs = [(self.context.fresh(made("grouping_set")), number(place))]
         outputs += [(self.context.fresh(name), NULL) for name in self.output]
         outputs += [(self.context.fresh(n), column(n)) for n, _ in calls[: len(self.calls)]]
-        return Project(aggregate, tuple(outputs))
+        return Projection(aggregate, tuple(outputs))
 
 
 def replace_names(expansion: _Expansion, context: Context) -> _Expansion:

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from grebe.compiler.algebra.nodes import InnerJoin, Node, OuterJoin, Projection, SemiJoin
+from grebe.compiler.algebra.scalar import TRUE, Scalar, all_of, build, column, equals
 from grebe.compiler.lower.block import Block
 from grebe.compiler.lower.context import Context
 from grebe.compiler.lower.frame import Frame, crossed
 from grebe.compiler.lower.pending import Pending
 from grebe.compiler.lower.scope import Environment
 from grebe.compiler.lower.shape import exactly, free_columns
-from grebe.compiler.nodes import InnerJoin, Node, OuterJoin, Project, SemiJoin
 from grebe.compiler.reasons import ReasonCode
-from grebe.compiler.scalar import TRUE, Scalar, all_of, build, column, equals
 from grebe.errors import AmbiguousColumnError, UnknownColumnError
 
 _KINDS = ("", "INNER", "OUTER", "CROSS", "SEMI", "ANTI")
@@ -140,7 +140,7 @@ class _Join:
                 own = self.context.fresh(name)
                 value = build("COALESCE(:a, :b)", a=column(one), b=column(other))
                 kept = tuple((kept, column(kept)) for kept in node.columns)
-                node = Project(node, (*kept, (own, value)))
+                node = Projection(node, (*kept, (own, value)))
             merged.append((name, own))
         return Frame(node, both.sources, self.star(dict(merged)))
 

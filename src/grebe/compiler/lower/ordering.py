@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from grebe.compiler.algebra.nodes import Node, Order, TopK
 from grebe.compiler.lower.context import Context
 from grebe.compiler.lower.shape import at_most_one_row
-from grebe.compiler.nodes import Node, Order, TopK
 from grebe.compiler.reasons import ReasonCode
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class RowLimit:
     """How many rows are kept after how many are skipped."""
 
     limit: int | None
@@ -26,7 +26,7 @@ def is_all(tree: exp.Expr) -> bool:
     return bare and tree.name.upper() == "ALL" and not tree.this.args.get("quoted")
 
 
-def cut_of(context: Context, query: exp.Expr) -> Cut | None:
+def cut_of(context: Context, query: exp.Expr) -> RowLimit | None:
     """What LIMIT, FETCH and OFFSET say, or None when all rows are kept."""
     limit_tree, offset_tree = query.args.get("limit"), query.args.get("offset")
     limit = _limit(context, limit_tree) if limit_tree is not None else None
@@ -36,7 +36,7 @@ def cut_of(context: Context, query: exp.Expr) -> Cut | None:
     if limit is None and not offset:
         return None
     context.features.add("limit")
-    return Cut(limit, offset)
+    return RowLimit(limit, offset)
 
 
 def _limit(context: Context, tree: exp.Expr) -> int | None:
@@ -70,7 +70,9 @@ def _whole(context: Context, tree: exp.Expr, clause: exp.Expr) -> int | None:
     return None
 
 
-def topk(context: Context, node: Node, order: tuple[Order, ...], cut: Cut, query: exp.Expr) -> Node:
+def topk(
+    context: Context, node: Node, order: tuple[Order, ...], cut: RowLimit, query: exp.Expr
+) -> Node:
     """The rows that the cut keeps; ties are broken by the other columns at the end of lowering."""
     clause = query.args.get("limit") or query.args.get("offset")
     if not cut.offset and cut.limit != 0 and at_most_one_row(node):

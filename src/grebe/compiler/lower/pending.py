@@ -7,8 +7,8 @@ from enum import StrEnum
 
 from sqlglot import exp
 
+from grebe.compiler.algebra.scalar import Scalar
 from grebe.compiler.lower.scope import Environment
-from grebe.compiler.scalar import Scalar
 
 
 class Kind(StrEnum):

@@ -8,16 +8,16 @@ from itertools import product
 
 from sqlglot import exp
 
-from grebe.compiler.functions import aggregate_kind, empty_value
+from grebe.compiler.algebra.functions import aggregate_kind, empty_value
+from grebe.compiler.algebra.nodes import Aggregate, Node, Projection
+from grebe.compiler.algebra.scalar import Scalar, build, column
 from grebe.compiler.lower.aggregates import normal_call
 from grebe.compiler.lower.context import Context
 from grebe.compiler.lower.expressions import Resolver
 from grebe.compiler.lower.frame import Frame
-from grebe.compiler.lower.scope import Columns, Environment, Source
+from grebe.compiler.lower.scope import Columns, Environment, NamedSource
 from grebe.compiler.lower.unpivot import unpivoted
-from grebe.compiler.nodes import Aggregate, Node, Project
 from grebe.compiler.reasons import ReasonCode
-from grebe.compiler.scalar import Scalar, build, column
 from grebe.sql_text import made
 
 
@@ -60,7 +60,7 @@ def _pivoted(context: Context, frame: Frame, pivot: exp.Pivot, environment: Envi
         context.refuse(
             ReasonCode.DYNAMIC_PIVOT, "the columns of this PIVOT depend on the data", pivot
         )
-        return Frame(frame.node, (Source((), (), open=True),), frame.star)
+        return Frame(frame.node, (NamedSource((), (), open=True),), frame.star)
     read = {name for field in fields for name in resolver.scalar(field.this).columns}
     read.update(name for call in calls for name in Scalar.of(call.tree.copy()).columns)
     groups = _groups(context, frame, pivot, resolver, read)
@@ -183,7 +183,7 @@ def _built(
     found: Node = Aggregate(node, keys, tuple(filtered), context.where(pivot))
     if filled:
         kept = tuple((name, column(name)) for name in found.columns)
-        found = Project(found, (*kept, *filled))
+        found = Projection(found, (*kept, *filled))
     pairs = (*groups, *zip(names, outputs, strict=True))
     alias = (pivot.alias,) if pivot.alias else ()
-    return Frame(found, (Source(alias, pairs),), pairs)
+    return Frame(found, (NamedSource(alias, pairs),), pairs)

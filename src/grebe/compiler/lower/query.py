@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from grebe.compiler.functions import refusal
+from grebe.compiler.algebra.functions import refusal
 from grebe.compiler.lower.context import Context
 from grebe.compiler.lower.relations import lower_relation
 from grebe.compiler.lower.scope import Cte, Environment, Query

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from grebe.compiler.algebra.nodes import Scan, Values
+from grebe.compiler.algebra.scalar import NULL, Scalar
+from grebe.compiler.lower.array_rows import as_series, explode_view, generated, is_generator
 from grebe.compiler.lower.context import Context
 from grebe.compiler.lower.frame import (
     Frame,
@@ -15,11 +18,8 @@ from grebe.compiler.lower.frame import (
 )
 from grebe.compiler.lower.joins import join_frames
 from grebe.compiler.lower.pivot import pivoted
-from grebe.compiler.lower.scope import Environment, Query, Source
-from grebe.compiler.lower.unnest import as_series, explode_view, generated, is_generator
-from grebe.compiler.nodes import Scan, Values
+from grebe.compiler.lower.scope import Environment, NamedSource, Query
 from grebe.compiler.reasons import ReasonCode
-from grebe.compiler.scalar import NULL, Scalar
 from grebe.sql_text import made
 
 _REFUSED_TABLE_PARTS = {
@@ -141,7 +141,7 @@ def refused(context: Context, tree: exp.Expr) -> Frame:
     context.refuse(ReasonCode.TABLE_FUNCTION, f'"{name}" in FROM has no rule', tree)
     node = Values((context.fresh(made(name)),), ((NULL,),))
     alias = (tree.alias,) if tree.alias else ()
-    return Frame(node, (Source(alias, (), open=True),), ())
+    return Frame(node, (NamedSource(alias, (), open=True),), ())
 
 
 def _under_alias(frame: Frame, tree: exp.Subquery) -> Frame:
@@ -210,5 +210,5 @@ def _values(context: Context, tree: exp.Values, environment: Environment) -> Fra
     names = [*given, *(f"col{i + first}" for i in range(len(given), width))][:width]
     own = tuple(context.fresh(name if name in given else made(name)) for name in names)
     pairs = tuple(zip(names, own, strict=True))
-    source = Source((tree.alias,) if tree.alias else (), pairs)
+    source = NamedSource((tree.alias,) if tree.alias else (), pairs)
     return Frame(Values(own, tuple(rows)), (source,), pairs)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from grebe.compiler.nodes import Node
+from grebe.compiler.algebra.nodes import Node
 from grebe.sql_text import PREFIX, apart, plain
 
 RESERVED = PREFIX
@@ -72,7 +72,7 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class NamedSource:
     """One relation in FROM: its qualifier (`t`, or `lake`, `sales`, `orders`) and its columns.
 
     ``open`` accepts any name: the columns of something that was refused are not known.
@@ -89,7 +89,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundColumn:
     """A column, and the struct fields that the rest of a dotted name reads from it."""
 
     column: str
@@ -104,13 +104,13 @@ class AmbiguousNameError(Exception):
 class Scope:
     """The relations of one FROM, what a bare name can mean, and the query around it."""
 
-    sources: tuple[Source, ...]
+    sources: tuple[NamedSource, ...]
     star: Columns
     outer: Scope | None = None
 
     def find(
         self, parts: tuple[str, ...], has_fields: Callable[[str], bool] = lambda _: True
-    ) -> Found | None:
+    ) -> FoundColumn | None:
         """The column that a dotted name means here, or None; the longest qualifier wins.
 
         Only a column that ``has_fields`` can be what a name with dots begins with.
@@ -119,13 +119,13 @@ class Scope:
         for length in range(len(parts) - 1, 0, -1):
             found = self._qualified(lowered[:length], lowered[length])
             if found is not None:
-                return Found(found, parts[length + 1 :])
+                return FoundColumn(found, parts[length + 1 :])
         bare = _matches(self.star, lowered[0])
         if len(bare) > 1:
             raise AmbiguousNameError
         if len(parts) > 1:
             bare = [column for column in bare if has_fields(column)]
-        return Found(bare[0], parts[1:]) if bare else None
+        return FoundColumn(bare[0], parts[1:]) if bare else None
 
     def _qualified(self, qualifier: tuple[str, ...], name: str) -> str | None:
         found = [

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from grebe.compiler.algebra.nodes import Distinct, Order
+from grebe.compiler.algebra.scalar import Scalar
+from grebe.compiler.lower.array_rows import Item, explode_items
 from grebe.compiler.lower.block import Block
 from grebe.compiler.lower.context import Context
 from grebe.compiler.lower.expressions import Resolver
@@ -17,11 +20,8 @@ from grebe.compiler.lower.relations import lower_from
 from grebe.compiler.lower.scope import Environment, Query
 from grebe.compiler.lower.shape import exactly
 from grebe.compiler.lower.stars import expanded
-from grebe.compiler.lower.unnest import Item, explode_items
 from grebe.compiler.lower.windows import Windows
-from grebe.compiler.nodes import Distinct, Order
 from grebe.compiler.reasons import ReasonCode
-from grebe.compiler.scalar import Scalar
 from grebe.sql_text import is_made, made
 
 _CLAUSES = {

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from grebe.compiler.algebra.nodes import Node, Order, Projection, SetKind, SetOperation, UnionAll
+from grebe.compiler.algebra.scalar import NULL, column
 from grebe.compiler.lower.context import Context
 from grebe.compiler.lower.ordering import DROPPED, cut_of, directions, is_all, topk
 from grebe.compiler.lower.scope import Environment, Query
 from grebe.compiler.lower.shape import exactly
-from grebe.compiler.nodes import Node, Order, Project, SetKind, SetOperation, UnionAll
 from grebe.compiler.reasons import ReasonCode
-from grebe.compiler.scalar import NULL, column
 from grebe.sql_text import made
 
 
@@ -49,7 +49,7 @@ def _padded(context: Context, query: Query, names: list[tuple[str, str]]) -> Que
         fresh = context.fresh(name)
         outputs.append((fresh, column(found) if found else NULL))
         pairs.append((name, fresh))
-    return Query(Project(query.node, tuple(outputs)), tuple(pairs))
+    return Query(Projection(query.node, tuple(outputs)), tuple(pairs))
 
 
 def _combined(context: Context, tree: exp.SetOperation, left: Query, right: Query) -> Query:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from grebe.compiler.lower.context import Context
-from grebe.compiler.nodes import (
+from grebe.compiler.algebra.nodes import (
     Aggregate,
     Distinct,
     Filter,
@@ -14,15 +13,16 @@ from grebe.compiler.nodes import (
     MarkJoin,
     Node,
     OuterJoin,
-    Project,
+    Projection,
     SemiJoin,
     TopK,
     Unnest,
     Values,
-    Window,
+    Windowed,
 )
-from grebe.compiler.pin import rebuilt
-from grebe.compiler.scalar import Scalar, column, rename
+from grebe.compiler.algebra.rewriting import rebuilt
+from grebe.compiler.algebra.scalar import Scalar, column, rename
+from grebe.compiler.lower.context import Context
 
 
 def scalars_of(node: Node) -> Iterable[Scalar]:
@@ -30,13 +30,13 @@ def scalars_of(node: Node) -> Iterable[Scalar]:
     match node:
         case Filter():
             return (node.predicate,)
-        case Project():
+        case Projection():
             return (scalar for _, scalar in node.outputs)
         case InnerJoin():
             return node.on
         case OuterJoin() | SemiJoin() | MarkJoin():
             return (node.on,)
-        case Aggregate() | Window():
+        case Aggregate() | Windowed():
             return (call for _, call in node.calls)
         case Unnest():
             return (node.collection,)
@@ -55,14 +55,14 @@ def with_names(node: Node, names: Mapping[str, str]) -> Node:
         match below:
             case Filter():
                 return replace(below, predicate=rename(below.predicate, names))
-            case Project():
+            case Projection():
                 outputs = tuple((name, rename(item, names)) for name, item in below.outputs)
                 return replace(below, outputs=outputs)
             case InnerJoin():
                 return replace(below, on=tuple(rename(item, names) for item in below.on))
             case OuterJoin() | SemiJoin() | MarkJoin():
                 return replace(below, on=rename(below.on, names))
-            case Aggregate() | Window():
+            case Aggregate() | Windowed():
                 calls = tuple((name, rename(call, names)) for name, call in below.calls)
                 return replace(below, calls=calls)
             case Unnest():
@@ -101,7 +101,7 @@ def exactly(context: Context, node: Node, columns: Sequence[str]) -> Node:
         own = context.fresh(name) if name in taken else name
         taken.add(own)
         outputs.append((own, column(name)))
-    return Project(node, tuple(outputs))
+    return Projection(node, tuple(outputs))
 
 
 def at_most_one_row(node: Node) -> bool:
@@ -111,7 +111,7 @@ def at_most_one_row(node: Node) -> bool:
             return not node.keys
         case TopK() if node.limit is not None and node.limit <= 1 and not node.partition:
             return True
-        case Project() | Filter() | Distinct() | Window() | TopK():
+        case Projection() | Filter() | Distinct() | Windowed() | TopK():
             return at_most_one_row(node.input)
         case SemiJoin() | MarkJoin():
             return at_most_one_row(node.left)
@@ -126,7 +126,7 @@ def exactly_one_row(node: Node) -> bool:
     match node:
         case Aggregate():
             return not node.keys
-        case Project() | Window() | Distinct():
+        case Projection() | Windowed() | Distinct():
             return exactly_one_row(node.input)
         case MarkJoin():
             return exactly_one_row(node.left)

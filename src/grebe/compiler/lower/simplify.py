@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from grebe.compiler.nodes import Filter, InnerJoin, MarkJoin, Node, OuterJoin, Project, SemiJoin
-from grebe.compiler.pin import rebuilt
-from grebe.compiler.scalar import FALSE, TRUE, Scalar, all_of, conjuncts_of, substitute
+from grebe.compiler.algebra.nodes import (
+    Filter,
+    InnerJoin,
+    MarkJoin,
+    Node,
+    OuterJoin,
+    Projection,
+    SemiJoin,
+)
+from grebe.compiler.algebra.rewriting import rebuilt
+from grebe.compiler.algebra.scalar import FALSE, TRUE, Scalar, all_of, conjuncts_of, substitute
 
 
 def simplified(node: Node) -> Node:
@@ -58,11 +66,11 @@ class _Simplifier:
                 return self.pushed_left(node, wanted)
             case SemiJoin() | MarkJoin():
                 return self.pushed_left(node, wanted)
-            case Project():
+            case Projection():
                 return self.through(node, wanted)
         return Filter(node, self.joined_text(wanted))
 
-    def through(self, node: Project, conjuncts: list[Scalar]) -> Node:
+    def through(self, node: Projection, conjuncts: list[Scalar]) -> Node:
         """Below a projection go the conditions that read only columns it hands on."""
         handed = {name: item for name, item in node.outputs if item.column is not None}
         down = [item for item in conjuncts if item.columns and item.columns <= handed.keys()]

@@ -6,27 +6,27 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from grebe.compiler.emit import SINGLE
-from grebe.compiler.functions import empty_value
-from grebe.compiler.lower.context import Context
-from grebe.compiler.lower.pending import Kind, Pending
-from grebe.compiler.lower.pull import Keyed, keys_of, pull
-from grebe.compiler.lower.push import NotPushedError, Pushed, joined_by, push
-from grebe.compiler.lower.scope import Query
-from grebe.compiler.lower.shape import at_most_one_row, exactly_one_row, free_columns, with_names
-from grebe.compiler.nodes import (
+from grebe.compiler.algebra.functions import empty_value
+from grebe.compiler.algebra.nodes import (
     Aggregate,
     Distinct,
     InnerJoin,
     MarkJoin,
     Node,
     OuterJoin,
-    Project,
+    Projection,
     SemiJoin,
     TopK,
 )
+from grebe.compiler.algebra.scalar import NULL, TRUE, Scalar, all_of, build, column, substitute
+from grebe.compiler.emit import SINGLE
+from grebe.compiler.lower.context import Context
+from grebe.compiler.lower.decorrelate_general import NotPushedError, Pushed, joined_by, push
+from grebe.compiler.lower.decorrelate_simple import Keyed, keys_of, pull
+from grebe.compiler.lower.pending import Kind, Pending
+from grebe.compiler.lower.scope import Query
+from grebe.compiler.lower.shape import at_most_one_row, exactly_one_row, free_columns, with_names
 from grebe.compiler.reasons import ReasonCode
-from grebe.compiler.scalar import NULL, TRUE, Scalar, all_of, build, column, substitute
 from grebe.sql_text import made
 
 
@@ -52,7 +52,7 @@ def join_mark(context: Context, left: Node, item: Pending) -> Node:
     """The left rows with the test's value: TRUE, FALSE, or NULL when it is unknown."""
     found = _matched(context, left, item, exact=True)
     if found is None:
-        return Project(left, (*((n, column(n)) for n in left.columns), (item.name, NULL)))
+        return Projection(left, (*((n, column(n)) for n in left.columns), (item.name, NULL)))
     # A pair that may or may not belong does not belong: only the test itself can be unknown.
     belong = [build("COALESCE(:p, FALSE)", p=condition) for condition in found.belong]
     return MarkJoin(left, found.node, all_of([*belong, found.test]), item.name)
@@ -101,7 +101,7 @@ def _pushed(context: Context, node: Node, left: Node, item: Pending) -> Pushed |
 def _bare(node: Node) -> Node:
     """Whether a row exists depends neither on its columns nor on a LIMIT of one or more."""
     current = node
-    while isinstance(current, (Project, Distinct, TopK)):
+    while isinstance(current, (Projection, Distinct, TopK)):
         if isinstance(current, TopK) and (current.offset or current.limit == 0):
             break
         current = current.input
@@ -152,7 +152,7 @@ def join_scalar(context: Context, left: Node, item: Pending) -> Node:
         return done
     pushed = _pushed(context, node, left, item)
     if pushed is None:
-        return Project(left, (*((n, column(n)) for n in left.columns), (item.name, NULL)))
+        return Projection(left, (*((n, column(n)) for n in left.columns), (item.name, NULL)))
     return _general(context, left, node, pushed, value, item.name)
 
 
@@ -163,7 +163,7 @@ def _single(name: str, value: str) -> tuple[str, Scalar]:
 
 def _uncorrelated(context: Context, left: Node, node: Node, value: str, name: str) -> Node:
     if exactly_one_row(node):
-        right: Node = Project(node, ((name, column(value)),))
+        right: Node = Projection(node, ((name, column(value)),))
     else:
         right = Aggregate(node, (), (_single(name, value),))
     return InnerJoin((left, right), ())
@@ -206,9 +206,9 @@ class _Filled:
         on = all_of(self.keyed.conditions)
         kept = tuple((own, column(own)) for own in self.keyed.keys)
         if nothing == NULL:
-            return OuterJoin(left, Project(self.grouped, (*kept, (name, self.expression))), on)
+            return OuterJoin(left, Projection(self.grouped, (*kept, (name, self.expression))), on)
         found, raw = context.fresh(made("found")), context.fresh(name)
-        right = Project(self.grouped, (*kept, (raw, self.expression), (found, TRUE)))
+        right = Projection(self.grouped, (*kept, (raw, self.expression), (found, TRUE)))
         chosen = build(
             "CASE WHEN :found THEN :raw ELSE :nothing END",
             found=column(found),
@@ -216,7 +216,7 @@ class _Filled:
             nothing=nothing,
         )
         passed = tuple((own, column(own)) for own in left.columns)
-        return Project(OuterJoin(left, right, on), (*passed, (name, chosen)))
+        return Projection(OuterJoin(left, right, on), (*passed, (name, chosen)))
 
 
 def _keyed(context: Context, node: Node, outer: frozenset[str]) -> Keyed | None:
@@ -228,7 +228,7 @@ def _peel(node: Node, value: str) -> tuple[Aggregate, Scalar] | None:
     """An aggregate without keys and the value as an expression over its calls."""
     expression = column(value)
     current = node
-    while isinstance(current, Project):
+    while isinstance(current, Projection):
         expression = substitute(expression, dict(current.outputs))
         current = current.input
     if isinstance(current, Aggregate) and not current.keys:
@@ -254,7 +254,7 @@ def _general(
 ) -> Node:
     if at_most_one_row(node):
         kept = tuple((own, column(own)) for own in pushed.names)
-        right: Node = Project(pushed.node, (*kept, (name, column(value))))
+        right: Node = Projection(pushed.node, (*kept, (name, column(value))))
     else:
         right = Aggregate(pushed.node, pushed.names, (_single(name, value),))
     return OuterJoin(left, right, joined_by(pushed))

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from sqlglot import exp
 
-from grebe.compiler.functions import AggregateKind, aggregate_kind, unwrapped
+from grebe.compiler.algebra.functions import AggregateKind, aggregate_kind, unwrapped
 
 _POSITIONAL = (exp.RowNumber, exp.Ntile, exp.Lag, exp.Lead)
 _PICKING = (exp.FirstValue, exp.LastValue, exp.NthValue, exp.First, exp.Last, exp.AnyValue)

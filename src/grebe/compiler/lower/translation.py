@@ -16,7 +16,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from grebe.compiler.functions import aggregate_kind
+from grebe.compiler.algebra.functions import aggregate_kind
 from grebe.compiler.lower.spelling import respelled
 from grebe.compiler.text.opaque import Opaque
 from grebe.compiler.text.spans import Span, span_of, spliced

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from grebe.compiler.functions import unwrapped
+from grebe.compiler.algebra.functions import unwrapped
 
 Change = Callable[[exp.Expr], exp.Expr]
 

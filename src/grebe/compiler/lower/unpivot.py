@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from grebe.compiler.algebra.nodes import Filter, Node, Projection, UnionAll
+from grebe.compiler.algebra.scalar import Scalar, all_of, build, column, text
 from grebe.compiler.lower.context import Context
 from grebe.compiler.lower.frame import Frame
-from grebe.compiler.lower.scope import Environment, Source
-from grebe.compiler.nodes import Filter, Node, Project, UnionAll
+from grebe.compiler.lower.scope import Environment, NamedSource
 from grebe.compiler.reasons import ReasonCode
-from grebe.compiler.scalar import Scalar, all_of, build, column, text
 from grebe.sql_text import made
 
 
@@ -33,7 +33,7 @@ def unpivoted(context: Context, frame: Frame, pivot: exp.Pivot, environment: Env
     known = [item for item in turned if item is not None]
     if len(known) < len(turned) or not known:
         context.refuse(ReasonCode.DYNAMIC_PIVOT, "UNPIVOT of this expression has no rule", pivot)
-        return Frame(frame.node, (Source((), (), open=True),), frame.star)
+        return Frame(frame.node, (NamedSource((), (), open=True),), frame.star)
     used = {name for item in known for name in item.columns}
     kept = [pair for pair in frame.star if pair[1] not in used]
     branches = tuple(_branch(context, frame.node, kept, item) for item in known)
@@ -44,7 +44,7 @@ def unpivoted(context: Context, frame: Frame, pivot: exp.Pivot, environment: Env
         node = Filter(node, _some_value(names[len(kept) + 1 :]))
     pairs = tuple(zip(publics, names, strict=True))
     alias = (pivot.alias,) if pivot.alias else ()
-    return Frame(node, (Source(alias, pairs),), pairs)
+    return Frame(node, (NamedSource(alias, pairs),), pairs)
 
 
 def _parts(pivot: exp.Pivot) -> tuple[str, list[str], list[exp.Expr]]:
@@ -85,7 +85,7 @@ def _branch(context: Context, node: Node, kept: list[tuple[str, str]], item: _Tu
     ]
     outputs.append((context.fresh(made("label")), text(item.label)))
     outputs += [(context.fresh(name), column(name)) for name in item.columns]
-    return Project(node, tuple(outputs))
+    return Projection(node, tuple(outputs))
 
 
 def _some_value(names: tuple[str, ...]) -> Scalar:

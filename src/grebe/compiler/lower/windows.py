@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from grebe.compiler.functions import aggregate_kind, function_name, unwrapped
+from grebe.compiler.algebra.functions import aggregate_kind, function_name, unwrapped
+from grebe.compiler.algebra.nodes import Windowed
+from grebe.compiler.algebra.scalar import Scalar
 from grebe.compiler.lower.aggregates import normal_call
 from grebe.compiler.lower.block import Block
 from grebe.compiler.lower.context import Context
 from grebe.compiler.lower.expressions import quoted
 from grebe.compiler.lower.ties import Ties, depends_on_order, rows_frame, ties_of
 from grebe.compiler.lower.trees import mapped
-from grebe.compiler.nodes import Window
 from grebe.compiler.reasons import ReasonCode
-from grebe.compiler.scalar import Scalar
 from grebe.errors import Where
 from grebe.sql_text import made
 
@@ -148,6 +148,6 @@ class Windows:
         for level in (self.first, self.second):
             self.block.join_subqueries(call for group in level.calls.values() for _, call in group)
             for group, calls in level.calls.items():
-                self.block.node = Window(
+                self.block.node = Windowed(
                     self.block.node, level.partitions[group], tuple(calls), level.places[group]
                 )

@@ -7,23 +7,23 @@ Falls back when: the root holds such values without a key (`order-dependent-valu
 
 from __future__ import annotations
 
-from grebe.compiler.delta import Rules
-from grebe.compiler.delta.restrict import restrict
-from grebe.compiler.delta.weights import consolidated, key_name, weighted
-from grebe.compiler.nodes import (
+from grebe.compiler.algebra.nodes import (
     WEIGHT,
     Aggregate,
     Filter,
     Named,
     Node,
-    Project,
+    Projection,
     Repeat,
     Stored,
     UnionAll,
 )
-from grebe.compiler.plan import Append, Check, Compute, Merge, Shape, Step
-from grebe.compiler.scalar import build, column, number, passed
-from grebe.compiler.write.rows import AFTER, BEFORE, as_merge
+from grebe.compiler.algebra.scalar import build, column, number, passed
+from grebe.compiler.delta import Rules
+from grebe.compiler.delta.restrict import restrict
+from grebe.compiler.delta.weighted import consolidated, key_name, weighted
+from grebe.compiler.plan.refresh_plan import AppendStep, CheckStep, Compute, MergeStep, Shape, Step
+from grebe.compiler.write.touched_rows import AFTER, BEFORE, as_merge
 from grebe.sql_text import made
 
 _STORED, _NET = made("stored"), made("net")
@@ -38,8 +38,8 @@ def steps(shape: Shape, of: Rules) -> tuple[Step, ...]:
     return (
         Compute("delta", _delta(shape, of)),
         Compute("touched", _touched(names, delta)),
-        Check("retractions", impossible, "a row to be removed is not stored"),
-        Merge(as_merge(touched, names), names),
+        CheckStep("retractions", impossible, "a row to be removed is not stored"),
+        MergeStep(as_merge(touched, names), names),
     )
 
 
@@ -49,8 +49,8 @@ def appending(shape: Shape, of: Rules) -> tuple[Step, ...]:
     negative = Filter(delta, build(":w < 0", w=column(WEIGHT)))
     return (
         Compute("delta", _delta(shape, of)),
-        Check("insertions", negative, "a change that should only insert removes a row"),
-        Append(Project(Repeat(delta), passed(shape.columns))),
+        CheckStep("insertions", negative, "a change that should only insert removes a row"),
+        AppendStep(Projection(Repeat(delta), passed(shape.columns))),
     )
 
 
@@ -59,11 +59,11 @@ def _delta(shape: Shape, of: Rules) -> Node:
 
 
 def _touched(names: tuple[str, ...], delta: Named) -> Node:
-    keys = Project(delta, tuple((key_name(name), column(name)) for name in names))
+    keys = Projection(delta, tuple((key_name(name), column(name)) for name in names))
     pairs = [(column(name), key_name(name)) for name in names]
     stored = restrict(Stored(names), keys, pairs)
-    here = Project(stored, (*passed(names), (_STORED, number(1)), (_NET, number(0))))
-    moved = Project(delta, (*passed(names), (_STORED, number(0)), (_NET, column(WEIGHT))))
+    here = Projection(stored, (*passed(names), (_STORED, number(1)), (_NET, number(0))))
+    moved = Projection(delta, (*passed(names), (_STORED, number(0)), (_NET, column(WEIGHT))))
     both = UnionAll((here, moved), (*names, _STORED, _NET))
     sums = (
         (BEFORE, build("CAST(SUM(:s) AS BIGINT)", s=column(_STORED))),

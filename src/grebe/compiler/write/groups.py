@@ -15,14 +15,10 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from grebe.compiler.delta import Rules
-from grebe.compiler.delta.calls import Linear, linear_call
-from grebe.compiler.delta.restrict import restrict, restrict_columns
-from grebe.compiler.delta.touch import Touch
-from grebe.compiler.delta.weights import consolidated, key_name
-from grebe.compiler.facts import noise
-from grebe.compiler.functions import aggregate_kind
-from grebe.compiler.nodes import (
+from grebe.compiler.algebra.facts import noise
+from grebe.compiler.algebra.functions import aggregate_kind
+from grebe.compiler.algebra.known_types import Types
+from grebe.compiler.algebra.nodes import (
     WEIGHT,
     Aggregate,
     Consolidate,
@@ -30,15 +26,14 @@ from grebe.compiler.nodes import (
     Named,
     Node,
     OuterJoin,
-    Project,
+    Projection,
     Repeat,
     Stored,
     UnionAll,
     Values,
 )
-from grebe.compiler.plan import ACTION, COPIES, Check, Compute, Merge, Shape, Step
-from grebe.compiler.raising import can_raise
-from grebe.compiler.scalar import (
+from grebe.compiler.algebra.raising import can_raise
+from grebe.compiler.algebra.scalar import (
     TRUE,
     Scalar,
     all_of,
@@ -49,8 +44,21 @@ from grebe.compiler.scalar import (
     passed,
     same,
 )
-from grebe.compiler.types import Types
-from grebe.compiler.write.rows import CHECKSUM, checksum
+from grebe.compiler.delta import Rules
+from grebe.compiler.delta.linear_aggregates import Linear, linear_call
+from grebe.compiler.delta.restrict import restrict, restrict_columns
+from grebe.compiler.delta.touch import Touch
+from grebe.compiler.delta.weighted import consolidated, key_name
+from grebe.compiler.plan.refresh_plan import (
+    ACTION,
+    COPIES,
+    CheckStep,
+    Compute,
+    MergeStep,
+    Shape,
+    Step,
+)
+from grebe.compiler.write.touched_rows import CHECKSUM, checksum
 from grebe.sql_text import made, plain
 
 COUNT = made("n")
@@ -144,7 +152,7 @@ def shape_of(layout: Layout) -> Shape:
     outputs = (*passed((*node.keys, *layout.state)), (CHECKSUM, checksum(layout.state)))
     shown = {plain(name) for name in node.columns}
     hidden = tuple(name for name in layout.columns if name not in shown)
-    return Shape(Project(groups, outputs), hidden, node.keys)
+    return Shape(Projection(groups, outputs), hidden, node.keys)
 
 
 def _summed(argument: Scalar, kind: str) -> Scalar:
@@ -169,7 +177,7 @@ def visible(layout: Layout) -> Node:
         # Without GROUP BY there is always one row, also when nothing is stored.
         one = Values((made("one"),), ((number(1),),))
         stored = OuterJoin(one, stored, TRUE)
-    return Project(stored, (*passed(node.keys), *shown))
+    return Projection(stored, (*passed(node.keys), *shown))
 
 
 def _never_missing(value: Scalar, call: Scalar, types: Types) -> Scalar:
@@ -188,17 +196,19 @@ def steps(layout: Layout, of: Rules) -> tuple[Step, ...]:
     rows = Named("rows", (*layout.columns, ACTION, COPIES, _RECOUNT))
     planned: list[Step] = [
         Compute("touched", touched.node()),
-        Check("states", Filter(named, touched.impossible()), "a stored group contradicts its rows"),
+        CheckStep(
+            "states", Filter(named, touched.impossible()), "a stored group contradicts its rows"
+        ),
     ]
     columns = passed((*layout.columns, ACTION, COPIES))
     if not touched.rereads:
-        return (*planned, Merge(Project(touched.rows(named), columns), layout.node.keys))
+        return (*planned, MergeStep(Projection(touched.rows(named), columns), layout.node.keys))
     wrong = build(":again <> :n", again=column(_RECOUNT), n=column(COUNT))
     planned += [
         Compute("rows", touched.rows(named)),
-        Check("recount", Filter(rows, wrong), "a stored row count is not the group's"),
+        CheckStep("recount", Filter(rows, wrong), "a stored row count is not the group's"),
     ]
-    return (*planned, Merge(Project(rows, columns), layout.node.keys))
+    return (*planned, MergeStep(Projection(rows, columns), layout.node.keys))
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +243,7 @@ class _Touched:
         keys = self.layout.node.keys
         moved = self._changed_by_touch() if self.noisy else self._changed()
         mine = tuple((key_name(key), column(key)) for key in keys)
-        stored = restrict_columns(Stored(self.layout.columns), Project(moved, mine), keys)
+        stored = restrict_columns(Stored(self.layout.columns), Projection(moved, mine), keys)
         both = UnionAll((self._stored_part(stored), self._moved_part(moved)), self.columns)
         calls = [(name, _sum(name, "BIGINT")) for name in (_EXISTED, _BAD, _MOVED, COUNT)]
         calls += [(name, _sum(name, "BIGINT")) for name, _ in self.layout.counts]
@@ -255,7 +265,7 @@ class _Touched:
         below = self.of.change(node.input)
         if self._can_raise():
             below = consolidated(below)
-        narrow: Node = Project(below, (*passed(used), (WEIGHT, column(WEIGHT))))
+        narrow: Node = Projection(below, (*passed(used), (WEIGHT, column(WEIGHT))))
         if self.layout.values:
             # Sums cancel by themselves; an extreme or a group to read must see the net change.
             narrow = Consolidate(narrow)
@@ -299,7 +309,7 @@ class _Touched:
         found = Touch(self.of).keys(self.layout.node.input, keys) if keys else None
         if found is None:
             found = Values((made("one"),), ((number(1),),))
-        return Project(found, (*keys, (COUNT, number(0))))
+        return Projection(found, (*keys, (COUNT, number(0))))
 
     def _stored_part(self, stored: Node) -> Node:
         bad = build(
@@ -314,7 +324,7 @@ class _Touched:
         ]
         kept = passed((COUNT, *self._names_of_sums()))
         keys = passed(self.layout.node.keys)
-        return Project(
+        return Projection(
             stored,
             (*keys, (_EXISTED, number(1)), (_BAD, bad), (_MOVED, number(0)), *kept, *extremes),
         )
@@ -334,7 +344,7 @@ class _Touched:
         ]
         keys = passed(self.layout.node.keys)
         marks = ((_EXISTED, zero), (_BAD, zero), (_MOVED, number(1)))
-        return Project(moved, (*keys, *marks, *kept, *extremes))
+        return Projection(moved, (*keys, *marks, *kept, *extremes))
 
     def impossible(self) -> Scalar:
         """What must not be: counts below zero, state in an empty group, an altered row."""
@@ -372,7 +382,7 @@ class _Touched:
         outputs += [(name, column(_side(name, "again"))) for name, _ in layout.reread]
         recount = column(_RECOUNT) if again is not None else column(COUNT)
         outputs += [(_RECOUNT, recount), (_EXISTED, column(_EXISTED))]
-        fresh = Project(joined, tuple(outputs))
+        fresh = Projection(joined, tuple(outputs))
         alive = Filter(fresh, build(":n > 0 OR :e > 0", n=column(COUNT), e=column(_EXISTED)))
         action = build(
             "CASE WHEN :n = 0 THEN 'delete' WHEN :e > 0 THEN 'update' ELSE 'insert' END",
@@ -386,7 +396,7 @@ class _Touched:
             (COPIES, column(_EXISTED)),
             (_RECOUNT, column(_RECOUNT)),
         )
-        return Project(alive, finished)
+        return Projection(alive, finished)
 
     def _read_again(self, touched: Named) -> Node | None:
         """Groups that must be read at the new version, each column under a name of its own."""
@@ -394,7 +404,7 @@ class _Touched:
             return None
         node = self.layout.node
         wanted = touched if self.noisy else Filter(touched, self._must_read())
-        keys = Project(wanted, tuple((key_name(key), column(key)) for key in node.keys))
+        keys = Projection(wanted, tuple((key_name(key), column(key)) for key in node.keys))
         pairs = [(column(key), key_name(key)) for key in node.keys]
         rows = restrict(self.of.new(node.input), keys, pairs)
         calls = (*self.layout.extremes, *self.layout.reread, (_RECOUNT, build("COUNT(*)")))
@@ -402,7 +412,7 @@ class _Touched:
         renamed = [
             (_side(name, "again"), column(name)) for name in (*node.keys, *self.layout.values)
         ]
-        return Project(groups, (*renamed, (_RECOUNT, column(_RECOUNT))))
+        return Projection(groups, (*renamed, (_RECOUNT, column(_RECOUNT))))
 
     def _must_read(self) -> Scalar:
         alive = build(":n > 0", n=column(COUNT))

@@ -9,14 +9,22 @@ Falls back when: there is no such key (`order-dependent-value`).
 
 from __future__ import annotations
 
+from grebe.compiler.algebra.nodes import (
+    Aggregate,
+    Filter,
+    Named,
+    Node,
+    Projection,
+    Stored,
+    UnionAll,
+)
+from grebe.compiler.algebra.scalar import Scalar, build, column, number, passed
 from grebe.compiler.delta import Rules
 from grebe.compiler.delta.restrict import restrict
 from grebe.compiler.delta.touch import Touch
-from grebe.compiler.delta.weights import key_name
-from grebe.compiler.nodes import Aggregate, Filter, Named, Node, Project, Stored, UnionAll
-from grebe.compiler.plan import Check, Compute, Merge, Shape, Step
-from grebe.compiler.scalar import Scalar, build, column, number, passed
-from grebe.compiler.write.rows import AFTER, BEFORE, CHECKSUM, as_merge, checksum
+from grebe.compiler.delta.weighted import key_name
+from grebe.compiler.plan.refresh_plan import CheckStep, Compute, MergeStep, Shape, Step
+from grebe.compiler.write.touched_rows import AFTER, BEFORE, CHECKSUM, as_merge, checksum
 from grebe.sql_text import made
 
 _ALTERED = made("altered")
@@ -34,14 +42,14 @@ def steps(shape: Shape, of: Rules) -> tuple[Step, ...]:
     outputs = tuple((key_name(name), column(name)) for name in shape.scope)
     touched = Named("touched", (*values, BEFORE, AFTER, _ALTERED))
     altered = Filter(touched, build(":a > 0", a=column(_ALTERED)))
-    summed = Project(
+    summed = Projection(
         touched, (*passed(values), (CHECKSUM, checksum(values)), *passed((BEFORE, AFTER)))
     )
     return (
         Compute("keys", Touch(of).keys(shape.node, outputs)),
         Compute("touched", _touched(shape, values, keys, of)),
-        Check("checksums", altered, "a stored row is not what was written"),
-        Merge(as_merge(summed, names), values),
+        CheckStep("checksums", altered, "a stored row is not what was written"),
+        MergeStep(as_merge(summed, names), values),
     )
 
 
@@ -75,4 +83,4 @@ def _counted(
     node: Node, values: tuple[str, ...], before: Scalar, after: Scalar, altered: Scalar
 ) -> Node:
     counts = ((BEFORE, before), (AFTER, after), (_ALTERED, altered))
-    return Project(node, (*passed(values), *counts))
+    return Projection(node, (*passed(values), *counts))

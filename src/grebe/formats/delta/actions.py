@@ -61,7 +61,7 @@ FileKey = tuple[str, str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class DataFile:
+class AddedFile:
     """One data file, with the positions that are deleted in it."""
 
     path: str
@@ -91,11 +91,11 @@ class DataFile:
         return self.counted - (self.vector.cardinality if self.vector else 0)
 
     @staticmethod
-    def of(root: str, document: Mapping[str, Json]) -> DataFile:
+    def of(root: str, document: Mapping[str, Json]) -> AddedFile:
         """The file that an `add` or `remove` names."""
         stats = document.get("stats")
         found = _RECORDS.search(stats) if stats else None
-        return DataFile(
+        return AddedFile(
             path=located(root, document["path"]),
             size=int(document.get("size") or 0),
             partition=dict(document.get("partitionValues") or {}),
@@ -189,14 +189,14 @@ class Commit:
                 raise torn(self._path, error) from error
 
     @cached_property
-    def adds(self) -> tuple[DataFile, ...]:
+    def adds(self) -> tuple[AddedFile, ...]:
         """Files that are live from this commit on."""
-        return tuple(DataFile.of(self._root, action) for action in self._actions("add"))
+        return tuple(AddedFile.of(self._root, action) for action in self._actions("add"))
 
     @cached_property
-    def removes(self) -> tuple[DataFile, ...]:
+    def removes(self) -> tuple[AddedFile, ...]:
         """Files that are no longer live; often nothing but their key is known."""
-        return tuple(DataFile.of(self._root, action) for action in self._actions("remove"))
+        return tuple(AddedFile.of(self._root, action) for action in self._actions("remove"))
 
     @cached_property
     def feed(self) -> tuple[ChangeFile, ...]:

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from grebe.errors import GrebeError
-from grebe.formats.delta.actions import DataFile, FileKey, Json, Metadata, Protocol
-from grebe.formats.delta.log import FOLDER, State
+from grebe.formats.delta.actions import AddedFile, FileKey, Json, Metadata, Protocol
+from grebe.formats.delta.log import FOLDER, LogState
 from grebe.formats.files import Files, torn
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ _FILE = ("path", "size", "partitionValues", "deletionVector", "dataChange", "sta
 _SMALL = ("metaData", "protocol", "txn", "sidecar")
 
 
-def read(files: Files, root: str, version: int, paths: Sequence[str], *, whole: bool) -> State:
+def read(files: Files, root: str, version: int, paths: Sequence[str], *, whole: bool) -> LogState:
     """The state that a checkpoint holds; without its files unless ``whole``."""
     wanted = [*_SMALL, *([f"add.{name}" for name in _FILE] if whole else [])]
     actions = [action for path in paths for action in _read(files, path, wanted)]
@@ -31,14 +31,14 @@ def read(files: Files, root: str, version: int, paths: Sequence[str], *, whole: 
     return _state(root, version, paths[0], actions)
 
 
-def _state(root: str, version: int, path: str, actions: Sequence[Json]) -> State:
+def _state(root: str, version: int, path: str, actions: Sequence[Json]) -> LogState:
     metadata: Metadata | None = None
     protocol: Protocol | None = None
-    live: dict[FileKey, DataFile] = {}
+    live: dict[FileKey, AddedFile] = {}
     transactions: dict[str, int] = {}
     for action in actions:
         if found := action.get("add"):
-            file = DataFile.of(root, found)
+            file = AddedFile.of(root, found)
             live[file.key] = file
         elif found := action.get("metaData"):
             metadata = Metadata.of(found)
@@ -48,7 +48,7 @@ def _state(root: str, version: int, path: str, actions: Sequence[Json]) -> State
             transactions[found["appId"]] = int(found["version"])
     if metadata is None or protocol is None:
         raise torn(path, "a checkpoint without a schema")
-    return State(version, metadata, protocol, live, transactions)
+    return LogState(version, metadata, protocol, live, transactions)
 
 
 def _read(files: Files, path: str, wanted: Sequence[str]) -> list[Json]:

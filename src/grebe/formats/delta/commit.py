@@ -19,7 +19,7 @@ from grebe.errors import (
 from grebe.formats.base import Committed, Write
 from grebe.formats.delta.actions import Commit
 from grebe.formats.delta.driver_writes import DriverWriter, suits
-from grebe.formats.delta.labels import Label
+from grebe.formats.delta.labels import DeltaLabel
 from grebe.formats.delta.log import Log
 from grebe.formats.delta.outcome import committed
 from grebe.formats.delta.partitions import failed_on
@@ -28,7 +28,7 @@ from grebe.formats.delta.spark_writes import SparkWriter
 from grebe.formats.delta.statements import MUST_EXIST
 from grebe.formats.delta.writes import folded
 from grebe.formats.failpoints import reach
-from grebe.formats.guards import conflict, failed, first_line, refuse_untrusted, unknown
+from grebe.formats.storage_errors import conflict, failed, first_line, refuse_untrusted, unknown
 from grebe.model import Frontier, Position, RunId, TableName, Version
 
 if TYPE_CHECKING:
@@ -52,14 +52,14 @@ CHECKPOINT_EVERY = 10
 log = logging.getLogger(__name__)
 
 
-class Writer(Protocol):
+class DeltaWriter(Protocol):
     """Makes one commit, or raises."""
 
-    def write(self, write: Write | None, label: Label) -> None: ...
+    def write(self, write: Write | None, label: DeltaLabel) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class DeltaRun:
     """One commit under way: what to write, and the version that it is planned from."""
 
     id: RunId
@@ -69,13 +69,13 @@ class Run:
     row_version: Version | None
 
     @property
-    def label(self) -> Label:
+    def label(self) -> DeltaLabel:
         """What the commit will carry."""
-        return Label(self.id, self.base, self.frontier.to_json(), self.row_version)
+        return DeltaLabel(self.id, self.base, self.frontier.to_json(), self.row_version)
 
 
 @dataclass(frozen=True, slots=True)
-class Committer:
+class DeltaCommitter:
     """Publishes runs to one table."""
 
     session: SparkSession
@@ -88,7 +88,7 @@ class Committer:
         """The published run. See `grebe.formats.base.Storage.commit`."""
         refuse_untrusted(self.name, writes, frontier.run_id, expected)
         base = -1 if expected.version is None else int(expected.version)
-        run = Run(frontier.run_id, folded(writes), frontier, base, expected.row_version)
+        run = DeltaRun(frontier.run_id, folded(writes), frontier, base, expected.row_version)
         reach("delta.begun")
         landed = self._landed(run)
         for _ in range(REAPPLIES + 1):
@@ -102,7 +102,7 @@ class Committer:
             self.name, run.id, f"it was compacted {REAPPLIES + 1} times during one commit"
         )
 
-    def _attempt(self, run: Run) -> Commit | None:
+    def _attempt(self, run: DeltaRun) -> Commit | None:
         """The run's commit, or None when the table moved and the run must start again."""
         reach("delta.planned")
         writer = self._writer(run)
@@ -123,14 +123,14 @@ class Committer:
                 raise unknown(self.name, run.id, "write", cause)
         raise self._failed(run, cause) from cause
 
-    def _writer(self, run: Run) -> Writer:
+    def _writer(self, run: DeltaRun) -> DeltaWriter:
         if self.by_driver and suits(
             run.write, self.log.state(run.base), self.log.files, self.log.root
         ):
             return DriverWriter(self.name, self.log, self.log.files)
         return SparkWriter(self.session, self.name, self.table, self.log)
 
-    def _outcome(self, run: Run, cause: Exception | None) -> Commit | None:
+    def _outcome(self, run: DeltaRun, cause: Exception | None) -> Commit | None:
         """The run's commit, read from the log; None when it did not land."""
         try:
             reach("delta.outcome")
@@ -140,7 +140,7 @@ class Committer:
         except Exception as error:
             raise unknown(self.name, run.id, "write", cause or error) from error
 
-    def _landed(self, run: Run) -> Commit | None:
+    def _landed(self, run: DeltaRun) -> Commit | None:
         found = find_run(self.log, run.id, run.base)
         if len(found) > 1:
             raise CheckFailedError(
@@ -151,7 +151,7 @@ class Committer:
             )
         return found[0] if found else None
 
-    def _rebased(self, run: Run) -> Run:
+    def _rebased(self, run: DeltaRun) -> DeltaRun:
         """The run on top of maintenance that happened since; ConflictError for anything else."""
         head = self.log.listing().head
         if head == run.base:
@@ -167,7 +167,7 @@ class Committer:
             raise conflict(self.name, run.id, ", ".join(named(commit) for commit in others))
         return replace(run, base=head)
 
-    def _finish(self, run: Run, landed: Commit) -> Committed:
+    def _finish(self, run: DeltaRun, landed: Commit) -> Committed:
         """What was committed; a checkpoint now and then, so that the log stays quick to read."""
         reach("delta.committed")
         if landed.version % CHECKPOINT_EVERY == 0 and self.log.files.on_driver:
@@ -179,7 +179,7 @@ class Committer:
         before = self.log.state(landed.version - 1) if landed.version else None
         return committed(landed, before.rows() if before else 0)
 
-    def _failed(self, run: Run, cause: Exception | None) -> GrebeError:
+    def _failed(self, run: DeltaRun, cause: Exception | None) -> GrebeError:
         text = str(cause)
         if MUST_EXIST in text or "MULTIPLE_SOURCE_ROW_MATCHING" in text:
             return CheckFailedError(

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 from grebe.errors import InternalError
 from grebe.formats.base import ACTION, CHANGE, TARGET, Append, Merge, Overwrite, Write
 from grebe.formats.delta import matching
-from grebe.formats.delta.labels import APP, Label
-from grebe.formats.delta.log import Log, State
+from grebe.formats.delta.conform import arrow_type
+from grebe.formats.delta.labels import APP, DeltaLabel
+from grebe.formats.delta.log import Log, LogState
 from grebe.formats.delta.partitions import refuse_empty
-from grebe.formats.delta.projection import arrow_type
-from grebe.formats.delta.rows import Wanted, read_weighted
-from grebe.formats.delta.schema import Field, Primitive, TableSchema, spark_text
+from grebe.formats.delta.rows import WantedFileRows, read_weighted
+from grebe.formats.delta.schema import DeltaField, DeltaPrimitive, DeltaSchema, spark_text
 from grebe.formats.delta.stats import bounds, is_bounded, is_wide, true_bounds
 from grebe.formats.delta.vectors import Vectors
-from grebe.formats.delta.window import Plan
+from grebe.formats.delta.window import DeltaWindow
 from grebe.formats.delta.writes import cast_rows
 from grebe.formats.failpoints import reach
 from grebe.formats.files import Files, local_path
@@ -59,7 +59,7 @@ _TRUNCATED = 64
 """Bytes of a text or of a binary value that statistics keep at most."""
 
 
-def suits(write: Write | None, state: State, files: Files, root: str) -> bool:
+def suits(write: Write | None, state: LogState, files: Files, root: str) -> bool:
     """Whether the driver can make this commit."""
     if not files.on_driver or local_path(root) is None or state.protocol.writer - WRITER_FEATURES:
         return False
@@ -68,7 +68,7 @@ def suits(write: Write | None, state: State, files: Files, root: str) -> bool:
     rows = write.rows.arrow
     if rows is None or rows.num_rows > MOST_ROWS:
         return False
-    if not true_bounds(TableSchema.of(state.metadata), state.metadata.configuration):
+    if not true_bounds(DeltaSchema.of(state.metadata), state.metadata.configuration):
         return False
     if not isinstance(write, Merge):
         return True
@@ -76,8 +76,8 @@ def suits(write: Write | None, state: State, files: Files, root: str) -> bool:
     return all(_comparable(fields[column]) for column in write.on)
 
 
-def _comparable(field: Field) -> bool:
-    if not isinstance(field.type, Primitive):
+def _comparable(field: DeltaField) -> bool:
+    if not isinstance(field.type, DeltaPrimitive):
         return False
     return field.type.name in _COMPARABLE or field.type.name.startswith("decimal(")
 
@@ -90,7 +90,7 @@ class DriverWriter:
         self._log = log
         self._files = files
 
-    def write(self, write: Write | None, label: Label) -> None:
+    def write(self, write: Write | None, label: DeltaLabel) -> None:
         """Make the commit, or raise; nothing is checked afterwards."""
         from deltalake import DeltaTable, write_deltalake
 
@@ -135,14 +135,14 @@ class DriverWriter:
 
         DeltaTable(str(local_path(self._log.root)), version=version).create_checkpoint()
 
-    def _check(self, state: State, merge: Merge, changes: pa.Table, label: Label) -> None:
+    def _check(self, state: LogState, merge: Merge, changes: pa.Table, label: DeltaLabel) -> None:
         """Read the touched keys at the planned version, and compare."""
         found = matching.count(self._stored(state, merge, changes), changes, merge)
         matching.check(self._name, label.run_id, merge, found)
 
-    def _stored(self, state: State, merge: Merge, changes: pa.Table) -> pa.Table:
+    def _stored(self, state: LogState, merge: Merge, changes: pa.Table) -> pa.Table:
         """The key columns of every file that may hold a row that a change matches."""
-        schema = TableSchema.of(state.metadata)
+        schema = DeltaSchema.of(state.metadata)
         fields = tuple(field for field in schema.fields if field.name in merge.on)
         files = list(state.files.values())
         per_column = bounds(files, schema, fields)
@@ -155,16 +155,16 @@ class DriverWriter:
         vectors.load(near)
         for file in near:
             weights.copy(file, 1, vectors.positions(file))
-        plan = Plan("stored", tuple(weights.touched()), (), None)
-        rows, _ = read_weighted(self._files, plan, Wanted(fields, schema))
+        plan = DeltaWindow("stored", tuple(weights.touched()), (), None)
+        rows, _ = read_weighted(self._files, plan, WantedFileRows(fields, schema))
         return rows
 
 
-def _fields(state: State) -> dict[str, Field]:
-    return {field.name: field for field in TableSchema.of(state.metadata).fields}
+def _fields(state: LogState) -> dict[str, DeltaField]:
+    return {field.name: field for field in DeltaSchema.of(state.metadata).fields}
 
 
-def _types(state: State) -> dict[str, pa.DataType]:
+def _types(state: LogState) -> dict[str, pa.DataType]:
     return {name: arrow_type(field.type) for name, field in _fields(state).items()}
 
 
@@ -174,7 +174,7 @@ def _empty(types: Mapping[str, pa.DataType]) -> pa.Table:
     return pa.schema(list(types.items())).empty_table()
 
 
-def _properties(handle: DeltaTable, label: Label) -> CommitProperties:
+def _properties(handle: DeltaTable, label: DeltaLabel) -> CommitProperties:
     from deltalake import CommitProperties, Transaction
 
     last = handle.transaction_version(APP)
@@ -185,7 +185,7 @@ def _properties(handle: DeltaTable, label: Label) -> CommitProperties:
     )
 
 
-def _statistics(state: State) -> WriterProperties:
+def _statistics(state: LogState) -> WriterProperties:
     """Statistics of columns that have true bounds, and of nothing else.
 
     The table's own setting would take a part of a struct for the column of the same name.
@@ -213,7 +213,7 @@ def _merge(
     handle: DeltaTable,
     merge: Merge,
     changes: pa.Table,
-    columns: Mapping[str, Field],
+    columns: Mapping[str, DeltaField],
     options: dict[str, Any],
 ) -> None:
     action = f"{CHANGE}.{_name(ACTION)}"

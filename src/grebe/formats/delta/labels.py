@@ -17,7 +17,7 @@ _LAYOUT = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class DeltaLabel:
     """The text that a commit carries as `userMetadata`."""
 
     run_id: RunId
@@ -39,7 +39,7 @@ class Label:
         return json.dumps(document, separators=(",", ":"), sort_keys=True)
 
     @staticmethod
-    def of(commit: Commit) -> Label | None:
+    def of(commit: Commit) -> DeltaLabel | None:
         """The label of a commit, None when it is not ours."""
         try:
             document = json.loads(commit.info.get("userMetadata") or "null")
@@ -47,7 +47,7 @@ class Label:
             return None
         if not isinstance(document, dict) or document.get(_MARK) != _LAYOUT:
             return None
-        return Label(
+        return DeltaLabel(
             RunId(document["run"]), document["planned"], document["frontier"], document["rows"]
         )
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Final
 
 from pyroaring import BitMap64
 
-from grebe.formats.delta.actions import DataFile
-from grebe.formats.delta.log import State
-from grebe.formats.delta.schema import Field, TableSchema, without_identity
+from grebe.formats.delta.actions import AddedFile
+from grebe.formats.delta.log import LogState
+from grebe.formats.delta.schema import DeltaField, DeltaSchema, without_identity
 from grebe.formats.delta.spark_rows import named, stored_columns
 from grebe.formats.spark_files import DELETED, file_name, without
 
@@ -29,19 +29,19 @@ FEATURES: Final = frozenset(
 )
 """What a table may ask of its readers; types that changed, say, are left to Delta."""
 _LISTED_AT_ONCE = "spark.sql.sources.parallelPartitionDiscovery.threshold"
-Live = Sequence[tuple[DataFile, BitMap64]]
+Live = Sequence[tuple[AddedFile, BitMap64]]
 """Files with the deleted positions of each."""
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
-def suits(state: State, root: str) -> bool:
+def suits(state: LogState, root: str) -> bool:
     """Whether files and their deleted positions are all there is to a version.
 
     A file's name must say which it is, and be one that Spark does not take for hidden; no column may
     have the name by which Spark gives it.
     """
     files = list(state.files.values())
-    schema = TableSchema.of(state.metadata)
+    schema = DeltaSchema.of(state.metadata)
     names = [file_name(file.path) for file in files]
     below = [part for f in files for part in f.path.removeprefix(root).split("/")[:-1] if part]
     return (
@@ -61,8 +61,8 @@ def suits(state: State, root: str) -> bool:
 def read_live(
     spark: SparkSession,
     deleted: Live,
-    schema: TableSchema,
-    fields: Sequence[Field],
+    schema: DeltaSchema,
+    fields: Sequence[DeltaField],
 ) -> DataFrame:
     """The rows of files, but those at the deleted positions of each."""
     spark.conf.set(_LISTED_AT_ONCE, str(FILES))

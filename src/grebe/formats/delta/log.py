@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 
 from grebe.errors import HistoryExpiredError, SourceError, UnknownTableError
 from grebe.formats.delta.actions import (
+    AddedFile,
     Commit,
-    DataFile,
     FileKey,
     Metadata,
     Protocol,
@@ -48,13 +48,13 @@ _CHECKPOINT = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class LogState:
     """What a table is at one version."""
 
     version: int
     metadata: Metadata
     protocol: Protocol
-    files: Mapping[FileKey, DataFile]
+    files: Mapping[FileKey, AddedFile]
     transactions: Mapping[str, int]
 
     def rows(self) -> int | None:
@@ -63,7 +63,7 @@ class State:
         known = [count for count in counts if count is not None]
         return sum(known) if len(known) == len(counts) else None
 
-    def after(self, commits: Iterable[Commit]) -> State:
+    def after(self, commits: Iterable[Commit]) -> LogState:
         """The state that some commits lead to, one after the other."""
         files, transactions = dict(self.files), dict(self.transactions)
         version, metadata, protocol = self.version, self.metadata, self.protocol
@@ -72,10 +72,10 @@ class State:
             transactions |= commit.transactions
             version = commit.version
             metadata, protocol = commit.metadata or metadata, commit.protocol or protocol
-        return State(version, metadata, protocol, files, transactions)
+        return LogState(version, metadata, protocol, files, transactions)
 
 
-def apply(files: dict[FileKey, DataFile], commit: Commit) -> None:
+def apply(files: dict[FileKey, AddedFile], commit: Commit) -> None:
     """Make live files those after a commit."""
     for file in commit.removes:
         files.pop(file.key, None)
@@ -84,7 +84,7 @@ def apply(files: dict[FileKey, DataFile], commit: Commit) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class LogListing:
     """The files of the log by version, each with what tells it from a file of the same name."""
 
     commits: Mapping[int, tuple[str, object]]
@@ -96,7 +96,7 @@ class Listing:
         return max(self.commits, default=max(self.checkpoints, default=-1))
 
 
-def listing_of(names: Mapping[str, object]) -> Listing:
+def listing_of(names: Mapping[str, object]) -> LogListing:
     """The commits and the whole checkpoints among the names of a log's files."""
     commits: dict[int, tuple[str, object]] = {}
     parts: dict[tuple[int, str], list[str]] = {}
@@ -111,7 +111,7 @@ def listing_of(names: Mapping[str, object]) -> Listing:
         for (version, kind), files in parts.items()
         if len(files) == (int(kind) if len(kind) == 10 else 1)
     }
-    return Listing(commits, whole)
+    return LogListing(commits, whole)
 
 
 @dataclass(slots=True)
@@ -120,12 +120,12 @@ class Log:
 
     root: str
     files: Files
-    _listing: Listing | None = None
+    _listing: LogListing | None = None
     _commits: OrderedDict[tuple[str, object], Commit] = field(default_factory=OrderedDict)
-    _states: OrderedDict[int, State] = field(default_factory=OrderedDict)
-    _checkpoints: dict[int, State] = field(default_factory=dict)
+    _states: OrderedDict[int, LogState] = field(default_factory=OrderedDict)
+    _checkpoints: dict[int, LogState] = field(default_factory=dict)
 
-    def refreshed(self) -> Listing:
+    def refreshed(self) -> LogListing:
         """The files that the log has now."""
         names = self.files.listed(f"{self.root}/{FOLDER}")
         found = listing_of(names)
@@ -137,7 +137,7 @@ class Log:
         self._listing = found
         return found
 
-    def listing(self, *versions: int) -> Listing:
+    def listing(self, *versions: int) -> LogListing:
         """The files that were seen last, or now when a version is not among them."""
         if self._listing is not None and all(v <= self._listing.head for v in versions):
             return self._listing
@@ -197,7 +197,7 @@ class Log:
                 return metadata, _known(self.root, protocol)
         raise expired(self.root, version)
 
-    def state(self, version: int) -> State:
+    def state(self, version: int) -> LogState:
         """The state at a version."""
         listing = self.listing(version)
         if version > listing.head:
@@ -212,7 +212,7 @@ class Log:
             self._states.popitem(last=False)
         return self._states[version]
 
-    def _start(self, version: int, listing: Listing) -> State | None:
+    def _start(self, version: int, listing: LogListing) -> LogState | None:
         """The newest known state that leads to a version, None for the beginning of the table."""
         kept = max((number for number in self._states if number <= version), default=-1)
         stored = max((number for number in listing.checkpoints if number <= version), default=-1)
@@ -220,7 +220,7 @@ class Log:
             return self._states[kept] if kept >= 0 else None
         return self._checkpoint(stored, listing.checkpoints[stored], whole=True)
 
-    def _checkpoint(self, version: int, names: Sequence[str], *, whole: bool) -> State:
+    def _checkpoint(self, version: int, names: Sequence[str], *, whole: bool) -> LogState:
         from grebe.formats.delta import checkpoints
 
         if version in self._checkpoints and not whole:
@@ -231,7 +231,7 @@ class Log:
         return state
 
 
-def _replaced(before: Listing, now: Listing) -> bool:
+def _replaced(before: LogListing, now: LogListing) -> bool:
     """Whether a commit that was seen is another one now: the folder holds a new table."""
     return any(
         now.commits[version] != seen
@@ -240,10 +240,10 @@ def _replaced(before: Listing, now: Listing) -> bool:
     )
 
 
-def _founded(root: str, commit: Commit) -> State:
+def _founded(root: str, commit: Commit) -> LogState:
     if commit.metadata is None or commit.protocol is None:
         raise torn(f"{root}/{FOLDER}", "the first commit has no schema")
-    empty = State(commit.version, commit.metadata, commit.protocol, {}, {})
+    empty = LogState(commit.version, commit.metadata, commit.protocol, {}, {})
     return empty.after([commit])
 
 

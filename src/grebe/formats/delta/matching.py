@@ -16,7 +16,7 @@ ACTIONS = ("insert", "update", "delete")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundRows:
     """How many stored rows each action matches."""
 
     updated: int
@@ -27,7 +27,7 @@ class Found:
     """Two changes claim one stored row."""
 
 
-def check(name: TableName, run_id: RunId, merge: Merge, found: Found) -> None:
+def check(name: TableName, run_id: RunId, merge: Merge, found: FoundRows) -> None:
     """Nothing, or CheckFailedError when stored rows contradict the change."""
     problems = [
         f"{wanted} stored rows should be {kind}, {number} were found"
@@ -50,7 +50,7 @@ def check(name: TableName, run_id: RunId, merge: Merge, found: Found) -> None:
         )
 
 
-def count(stored: pa.Table, changes: pa.Table, merge: Merge) -> Found:
+def count(stored: pa.Table, changes: pa.Table, merge: Merge) -> FoundRows:
     """What a merge will find among stored rows, which hold at least every row it can match."""
     on = list(merge.on)
     stored = _near(stored.select(on), changes)
@@ -75,7 +75,7 @@ def count(stored: pa.Table, changes: pa.Table, merge: Merge) -> Found:
     kept = sums.filter(pc.greater(sums["stored_sum"], 0))
     updates, deletes, inserts = (kept[f"{a}_sum"] for a in ("update", "delete", "insert"))
     number = kept["stored_sum"]
-    return Found(
+    return FoundRows(
         updated=_total(number, pc.greater(updates, 0)),
         deleted=_total(number, pc.greater(deletes, 0)),
         inserted_over=_total(number, pc.greater(inserts, 0)) if merge.unique else 0,

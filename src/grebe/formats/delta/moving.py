@@ -10,21 +10,21 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from grebe.errors import GrebeError
-from grebe.formats.base import Place
 from grebe.formats.files import local_path
 from grebe.formats.folders import VIEW_FILE, read_view, write_view
-from grebe.formats.moving import Adoption, Move, first_former
+from grebe.formats.moved_folders import Move, MovedTables, first_former
+from grebe.model import CatalogAddress
 
 _FOLDER = re.compile(r"\bdelta\.`((?:[^`]|``)+)`")
 
 
-def is_embedded(place: Place, folder: str) -> bool:
+def is_embedded(place: CatalogAddress, folder: str) -> bool:
     """Whether the tables lie in the folder."""
     root = local_path(place.root or "") if place.root else None
     return root is not None and Path(root).is_relative_to(folder)
 
 
-def stray(place: Place, folder: str) -> str | None:
+def stray(place: CatalogAddress, folder: str) -> str | None:
     """The folder that public names read in place of this one; None: they read this."""
     file = next(_shown(place, "*/*"), None)
     text = _text(file) if file else None
@@ -32,9 +32,9 @@ def stray(place: Place, folder: str) -> str | None:
     return first_former([path.replace("``", "`") for path in found], folder)
 
 
-def adopt(place: Place, move: Move) -> Adoption:
+def adopt(place: CatalogAddress, move: Move) -> MovedTables:
     """Every public name, with the folder of its storage table as it is."""
-    done = Adoption()
+    done = MovedTables()
     for file in list(_shown(place, "**")):
         text = _text(file)
         if text is None:
@@ -47,7 +47,7 @@ def adopt(place: Place, move: Move) -> Adoption:
     return done
 
 
-def _shown(place: Place, pattern: str) -> Iterator[Path]:
+def _shown(place: CatalogAddress, pattern: str) -> Iterator[Path]:
     root = Path(local_path(place.root or "") or "")
     return root.glob(f"{pattern}/{VIEW_FILE}") if root.is_dir() else iter(())
 

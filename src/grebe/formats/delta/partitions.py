@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from grebe.errors import RefreshError
 from grebe.formats.base import ACTION
-from grebe.formats.sql_text import literal, quote
+from grebe.formats.spark_text import literal, quote
 from grebe.model import RunId, TableName
 
 if TYPE_CHECKING:

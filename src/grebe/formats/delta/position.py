@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from grebe.errors import HistoryExpiredError
 from grebe.formats.delta.actions import Commit
-from grebe.formats.delta.labels import Label
+from grebe.formats.delta.labels import DeltaLabel
 from grebe.formats.delta.log import Log
 from grebe.model import Position, RunId, Version
 
 
 def is_maintenance(log: Log, commit: Commit) -> bool:
     """True for a commit of somebody else that changed neither rows nor columns."""
-    if Label.of(commit) is not None or commit.changes_rows:
+    if DeltaLabel.of(commit) is not None or commit.changes_rows:
         return False
     if commit.metadata is None or commit.version == 0:
         return True
@@ -31,7 +31,7 @@ def read_position(log: Log) -> Position:
     try:
         for version in range(head, -1, -1):
             commit = log.commit(version)
-            label = Label.of(commit)
+            label = DeltaLabel.of(commit)
             if label is not None:
                 foreign += _foreign(log, label.planned, version - 1)
                 return label.position(commit, head, tuple(foreign))
@@ -48,7 +48,7 @@ def is_filled(log: Log, version: int) -> bool:
     """Whether a run of ours made a version or one before it: what CREATE made shows no view."""
     for number in range(version, -1, -1):
         try:
-            if Label.of(log.commit(number)) is not None:
+            if DeltaLabel.of(log.commit(number)) is not None:
                 return True
         except HistoryExpiredError:  # only what is old is cleaned up
             return True
@@ -66,7 +66,7 @@ def find_run(log: Log, run_id: RunId, after: int) -> list[Commit]:
     found = []
     for version in range(after + 1, log.refreshed().head + 1):
         commit = log.commit(version)
-        label = Label.of(commit)
+        label = DeltaLabel.of(commit)
         if label is not None and label.run_id == run_id:
             found.append(commit)
     return found

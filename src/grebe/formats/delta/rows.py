@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from grebe.formats.base import WEIGHT
-from grebe.formats.delta.actions import DataFile
-from grebe.formats.delta.projection import (
+from grebe.formats.delta.actions import AddedFile
+from grebe.formats.delta.conform import (
     NeedsSparkError,
     arrow_type,
     constant,
@@ -19,8 +19,8 @@ from grebe.formats.delta.projection import (
     missing,
     project,
 )
-from grebe.formats.delta.schema import Field, TableSchema
-from grebe.formats.delta.window import Feed, Plan
+from grebe.formats.delta.schema import DeltaField, DeltaSchema
+from grebe.formats.delta.window import DeltaWindow, Feed
 from grebe.formats.files import Files, torn
 from grebe.formats.parquet_calendar import in_old_calendar
 from grebe.formats.parquet_rows import chunk_bytes, selection
@@ -32,11 +32,11 @@ _Read = tuple[pa.Table, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedFileRows:
     """What is to be read of every file."""
 
-    fields: tuple[Field, ...]
-    schema: TableSchema
+    fields: tuple[DeltaField, ...]
+    schema: DeltaSchema
 
     @property
     def shape(self) -> pa.Schema:
@@ -45,7 +45,7 @@ class Wanted:
         return pa.schema([*columns, pa.field(WEIGHT, pa.int64(), nullable=False)])
 
 
-def read_weighted(files: Files, plan: Plan, want: Wanted) -> _Read:
+def read_weighted(files: Files, plan: DeltaWindow, want: WantedFileRows) -> _Read:
     """All rows with a weight, and the number of bytes that were read.
 
     Raises:
@@ -57,7 +57,7 @@ def read_weighted(files: Files, plan: Plan, want: Wanted) -> _Read:
     return whole, sum(size for _, size in read)
 
 
-def feed_rows(files: Files, plan: Plan) -> list[int]:
+def feed_rows(files: Files, plan: DeltaWindow) -> list[int]:
     """The number of rows in each file of the feed."""
     found = []
     for feed in plan.feeds:
@@ -91,7 +91,7 @@ class _Opened:
             raise torn(self._path, error) from error
 
 
-def _data_file(files: Files, weights: FileWeights[DataFile], want: Wanted) -> _Read:
+def _data_file(files: Files, weights: FileWeights[AddedFile], want: WantedFileRows) -> _Read:
     path, records = weights.file.path, weights.file.records
     with _Opened(files, path) as parquet:
         if parquet.metadata.num_rows != records:
@@ -106,7 +106,7 @@ def _data_file(files: Files, weights: FileWeights[DataFile], want: Wanted) -> _R
         return table, chunk_bytes(parquet.metadata, groups, used)
 
 
-def _feed_file(files: Files, feed: Feed, want: Wanted) -> _Read:
+def _feed_file(files: Files, feed: Feed, want: WantedFileRows) -> _Read:
     path = feed.file.path
     with _Opened(files, path) as parquet:
         used = [*_used(parquet, want), CHANGE_TYPE]
@@ -122,7 +122,7 @@ def _feed_file(files: Files, feed: Feed, want: Wanted) -> _Read:
         return table, chunk_bytes(parquet.metadata, groups, used)
 
 
-def _used(parquet: pq.ParquetFile, want: Wanted) -> list[str]:
+def _used(parquet: pq.ParquetFile, want: WantedFileRows) -> list[str]:
     """The file's own names of the columns that are wanted and that it has."""
     if in_old_calendar(parquet.metadata.metadata):
         raise NeedsSparkError("dates in the calendar of an old Spark")
@@ -136,7 +136,7 @@ def _used(parquet: pq.ParquetFile, want: Wanted) -> list[str]:
 
 
 def _columns(
-    raw: pa.Table | None, partition: Mapping[str, str | None], want: Wanted, length: int
+    raw: pa.Table | None, partition: Mapping[str, str | None], want: WantedFileRows, length: int
 ) -> list[pa.Array]:
     parts = [] if raw is None else list(raw.schema)
     by_number = want.schema.by_number

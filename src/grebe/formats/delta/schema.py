@@ -28,14 +28,14 @@ _SPARK_NAMES = {"integer": "int", "long": "bigint", "short": "smallint", "byte":
 
 
 @dataclass(frozen=True, slots=True)
-class Primitive:
+class DeltaPrimitive:
     """A type without parts, by its Delta name, e.g. ``long`` or ``decimal(9,2)``."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class DeltaField:
     """A column or a field of a struct."""
 
     physical: str
@@ -53,10 +53,10 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Struct:
+class DeltaStruct:
     """Named fields."""
 
-    fields: tuple[Field, ...]
+    fields: tuple[DeltaField, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,40 +67,40 @@ class Array:
 
 
 @dataclass(frozen=True, slots=True)
-class Map:
+class DeltaMap:
     """Keys to values."""
 
     key: Type
     value: Type
 
 
-Type = Primitive | Struct | Array | Map
+Type = DeltaPrimitive | DeltaStruct | Array | DeltaMap
 
 
 @dataclass(frozen=True, slots=True)
-class TableSchema:
+class DeltaSchema:
     """A table's columns at some version."""
 
     id: str
-    fields: tuple[Field, ...]
+    fields: tuple[DeltaField, ...]
     by_number: bool
     """Files are matched by field number, not by physical name."""
     partition_columns: tuple[str, ...]
 
     @staticmethod
-    def of(metadata: Metadata) -> TableSchema:
+    def of(metadata: Metadata) -> DeltaSchema:
         """The schema that a table's metadata spells."""
         mode = metadata.configuration.get(_MODE, "none")
         document = json.loads(metadata.schema)
         fields = tuple(_field(part, mapped=mode != "none") for part in document["fields"])
         number = hashlib.blake2b(metadata.schema.encode(), digest_size=8).hexdigest()
-        return TableSchema(number, fields, mode == "id", metadata.partition_columns)
+        return DeltaSchema(number, fields, mode == "id", metadata.partition_columns)
 
-    def field(self, number: int) -> Field | None:
+    def field(self, number: int) -> DeltaField | None:
         """The column with an id, or None."""
         return next((field for field in self.fields if field.id == number), None)
 
-    def is_partition(self, field: Field) -> bool:
+    def is_partition(self, field: DeltaField) -> bool:
         """Whether the column's values stand in the log and not in the files."""
         return field.name in self.partition_columns
 
@@ -112,47 +112,49 @@ class TableSchema:
         return model.Schema(self.id, columns)
 
 
-def _field(document: Mapping[str, Json], *, mapped: bool) -> Field:
+def _field(document: Mapping[str, Json], *, mapped: bool) -> DeltaField:
     notes = document.get("metadata") or {}
     name = str(document["name"])
     kind = _type(document["type"], mapped=mapped)
     if _COLLATIONS in notes:
-        kind = Primitive("collated string")
+        kind = DeltaPrimitive("collated string")
     if _PADDED.search(str(notes.get(_CHARS, ""))):
-        kind = Primitive(str(notes[_CHARS]))  # compared without its blanks, as no plain text is
+        kind = DeltaPrimitive(
+            str(notes[_CHARS])
+        )  # compared without its blanks, as no plain text is
     number = notes.get(_ID) if mapped else None
     physical = str(notes.get(_PHYSICAL, name)) if mapped else name
-    return Field(physical, name, kind, bool(document.get("nullable", True)), number)
+    return DeltaField(physical, name, kind, bool(document.get("nullable", True)), number)
 
 
 def _type(document: Json, *, mapped: bool) -> Type:
     if isinstance(document, str):
-        return Primitive(document)
+        return DeltaPrimitive(document)
     match document["type"]:
         case "struct":
-            return Struct(tuple(_field(part, mapped=mapped) for part in document["fields"]))
+            return DeltaStruct(tuple(_field(part, mapped=mapped) for part in document["fields"]))
         case "array":
             return Array(_type(document["elementType"], mapped=mapped))
         case "map":
-            return Map(
+            return DeltaMap(
                 _type(document["keyType"], mapped=mapped),
                 _type(document["valueType"], mapped=mapped),
             )
         case other:
-            return Primitive(str(other))
+            return DeltaPrimitive(str(other))
 
 
 def spark_text(kind: Type) -> str:
     """The type as Spark SQL spells it."""
     match kind:
-        case Primitive(name):
+        case DeltaPrimitive(name):
             return _SPARK_NAMES.get(name, name)
-        case Struct(fields):
+        case DeltaStruct(fields):
             inner = ",".join(f"{_quoted(f.name)}:{spark_text(f.type)}" for f in fields)
             return f"struct<{inner}>"
         case Array(element):
             return f"array<{spark_text(element)}>"
-        case Map(key, value):
+        case DeltaMap(key, value):
             return f"map<{spark_text(key)},{spark_text(value)}>"
 
 
@@ -163,16 +165,16 @@ def _quoted(name: str) -> str:
 def same_type(left: Type, right: Type) -> bool:
     """Whether values of both read alike: equal types, names and physical names of all parts."""
     match left, right:
-        case Primitive(), Primitive():
+        case DeltaPrimitive(), DeltaPrimitive():
             return left == right
-        case Struct(ours), Struct(theirs):
+        case DeltaStruct(ours), DeltaStruct(theirs):
             return len(ours) == len(theirs) and all(
                 (a.physical, a.name) == (b.physical, b.name) and same_type(a.type, b.type)
                 for a, b in zip(ours, theirs, strict=True)
             )
         case Array(ours_element), Array(theirs_element):
             return same_type(ours_element, theirs_element)
-        case Map(), Map():
+        case DeltaMap(), DeltaMap():
             return same_type(left.key, right.key) and same_type(left.value, right.value)
         case _:
             return False
@@ -181,14 +183,14 @@ def same_type(left: Type, right: Type) -> bool:
 def primitives(kind: Type) -> Iterator[str]:
     """The names of all types without parts inside a type."""
     match kind:
-        case Primitive(name):
+        case DeltaPrimitive(name):
             yield name
-        case Struct(fields):
+        case DeltaStruct(fields):
             for field in fields:
                 yield from primitives(field.type)
         case Array(element):
             yield from primitives(element)
-        case Map(key, value):
+        case DeltaMap(key, value):
             yield from primitives(key)
             yield from primitives(value)
 
@@ -211,7 +213,7 @@ WITH_IDENTITY = frozenset(
 )
 
 
-def without_identity(field: Field) -> str | None:
+def without_identity(field: DeltaField) -> str | None:
     """The name of a type inside the field whose values cannot be compared, or None."""
     return next(
         (

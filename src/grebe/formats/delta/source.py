@@ -16,7 +16,7 @@ from grebe.formats.base import (
     check_total,
 )
 from grebe.formats.delta.log import Log
-from grebe.formats.delta.schema import Field, TableSchema, same_type, without_identity
+from grebe.formats.delta.schema import DeltaField, DeltaSchema, same_type, without_identity
 from grebe.formats.files import Files, missing
 from grebe.formats.refusals import only_total, refuse
 from grebe.formats.retention import of_interval
@@ -25,7 +25,7 @@ from grebe.model import Reason, Schema, TableName, Version, Window
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from grebe.formats.delta.window import Plan, Planner
+    from grebe.formats.delta.window import DeltaPlanner, DeltaWindow
 
 DRIVER_BUDGET = 256 * 1024 * 1024
 """Bytes of the touched files up to which the driver reads rows itself."""
@@ -52,13 +52,13 @@ class DeltaSource:
         self._spark = spark
         self._budget = driver_budget
         self._log = Log(self._root, files)
-        self._planned: tuple[Window, Plan] | None = None
+        self._planned: tuple[Window, DeltaWindow] | None = None
 
     @cached_property
-    def _planner(self) -> Planner:
-        from grebe.formats.delta.window import Planner
+    def _planner(self) -> DeltaPlanner:
+        from grebe.formats.delta.window import DeltaPlanner
 
-        return Planner(self._name, self._log, self._files)
+        return DeltaPlanner(self._name, self._log, self._files)
 
     @property
     def name(self) -> TableName:
@@ -83,7 +83,7 @@ class DeltaSource:
         return Head(
             identity=metadata.id,
             version=Version(str(version)),
-            schema=TableSchema.of(metadata).to_model(),
+            schema=DeltaSchema.of(metadata).to_model(),
             committed_at=commit.committed_at if commit else None,
             retention=of_interval(metadata.configuration.get("delta.deletedFileRetentionDuration")),
         )
@@ -137,7 +137,7 @@ class DeltaSource:
             only_maintenance=plan.is_empty or self._only_maintenance(window),
         )
 
-    def _counts(self, plan: Plan) -> tuple[int, int] | None:
+    def _counts(self, plan: DeltaWindow) -> tuple[int, int] | None:
         from grebe.formats.delta.rows import feed_rows
         from grebe.formats.delta.window import counts
 
@@ -159,7 +159,7 @@ class DeltaSource:
         from grebe.formats.delta.stats import bounds
 
         state = self._log.state(int(version))
-        schema = TableSchema.of(state.metadata)
+        schema = DeltaSchema.of(state.metadata)
         files = list(state.files.values())
         return VersionStats(
             rows=state.rows(),
@@ -177,7 +177,7 @@ class DeltaSource:
         if not fields and plan.total is not None:
             return only_total(plan.total)
         if plan.is_empty or (self._files.on_driver and self._fits(plan)):
-            from grebe.formats.delta.projection import NeedsSparkError
+            from grebe.formats.delta.conform import NeedsSparkError
 
             try:
                 return self._by_arrow(window, schema, fields, plan)
@@ -203,48 +203,48 @@ class DeltaSource:
         if state is not None and suits(state, self._root):
             for path in self._files.absent([file.path for file in state.files.values()]):
                 raise missing(path)
-            schema = TableSchema.of(state.metadata)
+            schema = DeltaSchema.of(state.metadata)
             return read_live(self._session(), self._planner.deleted(state), schema, fields)
         return read_version(self._session(), self._root, int(version), fields)
 
-    def _plan(self, window: Window) -> Plan:
+    def _plan(self, window: Window) -> DeltaWindow:
         """The plan of a window; asked for several times in one refresh."""
         if self._planned is None or self._planned[0] != window:
             self._planned = (window, self._planner.plan(window))
         return self._planned[1]
 
-    def _schema(self, version: int) -> TableSchema:
-        return TableSchema.of(self._log.described(version)[0])
+    def _schema(self, version: int) -> DeltaSchema:
+        return DeltaSchema.of(self._log.described(version)[0])
 
     def _session(self) -> SparkSession:
         if self._spark is None:
             raise InternalError.broken(f'table "{self._name}" is to be read without a session')
         return self._spark()
 
-    def _fits(self, plan: Plan) -> bool:
+    def _fits(self, plan: DeltaWindow) -> bool:
         return plan.bytes <= self._budget or self._spark is None
 
     def _by_arrow(
-        self, window: Window, schema: TableSchema, fields: Sequence[Field], plan: Plan
+        self, window: Window, schema: DeltaSchema, fields: Sequence[DeltaField], plan: DeltaWindow
     ) -> Changes:
         import pyarrow.compute as pc
 
         from grebe.formats.base import WEIGHT
-        from grebe.formats.delta.rows import Wanted, read_weighted
+        from grebe.formats.delta.rows import WantedFileRows, read_weighted
         from grebe.formats.identity import consolidate_arrow
 
-        rows, size = read_weighted(self._files, plan, Wanted(tuple(fields), schema))
+        rows, size = read_weighted(self._files, plan, WantedFileRows(tuple(fields), schema))
         check_total(self._name, window, plan.total, pc.sum(rows[WEIGHT]).as_py() or 0)
         way = "no-row-changed" if plan.is_empty else f"{plan.way}/arrow"
         return Changes(way, arrow=consolidate_arrow(rows), bytes_read=size, total=plan.total)
 
     def _by_spark(
-        self, window: Window, schema: TableSchema, fields: Sequence[Field], plan: Plan
+        self, window: Window, schema: DeltaSchema, fields: Sequence[DeltaField], plan: DeltaWindow
     ) -> Changes:
         import pyarrow.compute as pc
 
         from grebe.formats.base import WEIGHT
-        from grebe.formats.delta.projection import NeedsSparkError
+        from grebe.formats.delta.conform import NeedsSparkError
         from grebe.formats.delta.spark_rows import read_weighted
         from grebe.formats.identity import consolidate_frame
 
@@ -261,7 +261,7 @@ class DeltaSource:
         return Changes(way, arrow=arrow, bytes_read=plan.bytes, total=plan.total)
 
     def _bag_difference(
-        self, window: Window, fields: Sequence[Field], total: int | None
+        self, window: Window, fields: Sequence[DeltaField], total: int | None
     ) -> Changes:
         """Both versions read whole by Delta's own reader: slow, and right for every file."""
         from pyspark.sql import functions as sf
@@ -284,14 +284,14 @@ class DeltaSource:
         return Changes("bag-difference/spark", frame=consolidate_frame(frame), total=total)
 
 
-def _fields(schema: TableSchema, columns: Sequence[int]) -> list[Field]:
+def _fields(schema: DeltaSchema, columns: Sequence[int]) -> list[DeltaField]:
     found = [schema.field(number) for number in columns]
     if None in found:
         raise SchemaChangedError(f"a column of {list(columns)} is not in the table's schema")
     return [field for field in found if field is not None]
 
 
-def _column_reason(number: int, old: Field | None, new: Field | None) -> Reason | None:
+def _column_reason(number: int, old: DeltaField | None, new: DeltaField | None) -> Reason | None:
     if old is None or new is None:
         known = new or old
         label = f'column "{known.name}"' if known else f"column id {number}"

@@ -12,11 +12,19 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from grebe.formats.base import WEIGHT
-from grebe.formats.delta.projection import arrow_type, partition_value
+from grebe.formats.delta.conform import arrow_type, partition_value
 from grebe.formats.delta.rows import CHANGE_TYPE
-from grebe.formats.delta.schema import Array, Field, Map, Primitive, Struct, TableSchema, Type
+from grebe.formats.delta.schema import (
+    Array,
+    DeltaField,
+    DeltaMap,
+    DeltaPrimitive,
+    DeltaSchema,
+    DeltaStruct,
+    Type,
+)
 from grebe.formats.delta.schema import spark_text as text_of
-from grebe.formats.delta.window import Plan
+from grebe.formats.delta.window import DeltaWindow
 from grebe.formats.files import escape_glob
 from grebe.formats.frames import to_frame
 from grebe.formats.identity import quoted
@@ -32,7 +40,7 @@ _BY_ID = "spark.sql.parquet.fieldId.read.enabled"
 
 
 def read_weighted(
-    spark: SparkSession, plan: Plan, schema: TableSchema, fields: Sequence[Field]
+    spark: SparkSession, plan: DeltaWindow, schema: DeltaSchema, fields: Sequence[DeltaField]
 ) -> DataFrame:
     """All rows with a weight; nothing runs yet."""
     spark.conf.set(_BY_ID, "true")
@@ -48,7 +56,7 @@ def read_weighted(
 
 
 def _data_rows(
-    spark: SparkSession, plan: Plan, schema: TableSchema, fields: Sequence[Field]
+    spark: SparkSession, plan: DeltaWindow, schema: DeltaSchema, fields: Sequence[DeltaField]
 ) -> DataFrame:
     from pyspark.sql import functions as sf
 
@@ -69,7 +77,11 @@ def _data_rows(
 
 
 def _feed_rows(
-    spark: SparkSession, plan: Plan, sign: int, schema: TableSchema, fields: Sequence[Field]
+    spark: SparkSession,
+    plan: DeltaWindow,
+    sign: int,
+    schema: DeltaSchema,
+    fields: Sequence[DeltaField],
 ) -> DataFrame:
     from pyspark.sql import functions as sf
 
@@ -84,7 +96,7 @@ def _feed_rows(
     return named(rows, fields, weight.cast("bigint").alias(WEIGHT))
 
 
-def named(rows: DataFrame, fields: Sequence[Field], *more: Column) -> DataFrame:
+def named(rows: DataFrame, fields: Sequence[DeltaField], *more: Column) -> DataFrame:
     """The columns `__grebe_c<i>` by the names of the fields."""
     from pyspark.sql import functions as sf
 
@@ -95,8 +107,8 @@ def named(rows: DataFrame, fields: Sequence[Field], *more: Column) -> DataFrame:
 def _files(
     spark: SparkSession,
     paths: Sequence[str],
-    schema: TableSchema,
-    fields: Sequence[Field],
+    schema: DeltaSchema,
+    fields: Sequence[DeltaField],
     where: Column,
     extra: Sequence[str] = (),
 ) -> DataFrame:
@@ -107,8 +119,8 @@ def _files(
 def stored_columns(
     spark: SparkSession,
     paths: Sequence[str],
-    schema: TableSchema,
-    fields: Sequence[Field],
+    schema: DeltaSchema,
+    fields: Sequence[DeltaField],
     extra: Sequence[str] = (),
 ) -> DataFrame:
     """The files' own columns as `__grebe_c<i>` in the wanted types, and Spark's `_metadata`."""
@@ -133,8 +145,8 @@ def _listed(
     spark: SparkSession,
     files: Mapping[str, Mapping[str, str | None]],
     bases: pa.Array,
-    schema: TableSchema,
-    fields: Sequence[Field],
+    schema: DeltaSchema,
+    fields: Sequence[DeltaField],
 ) -> DataFrame:
     """One row per file: its base weight, and the values of the partition columns."""
     columns: dict[str, pa.Array] = {
@@ -150,7 +162,7 @@ def _listed(
     return to_frame(spark, pa.table(columns), types)
 
 
-def _struct_field(field: Field, *, by_number: bool) -> StructField:
+def _struct_field(field: DeltaField, *, by_number: bool) -> StructField:
     from pyspark.sql.types import StructField as Part
 
     notes = {_FIELD_ID: field.field_id} if by_number and field.field_id is not None else None
@@ -162,13 +174,13 @@ def _physical(kind: Type, *, by_number: bool) -> DataType:
     from pyspark.sql import types as st
 
     match kind:
-        case Primitive():
+        case DeltaPrimitive():
             return st.DataType.fromDDL(text_of(kind))
-        case Struct(fields):
+        case DeltaStruct(fields):
             return st.StructType([_struct_field(f, by_number=by_number) for f in fields])
         case Array(element):
             return st.ArrayType(_physical(element, by_number=by_number), True)
-        case Map(key, value):
+        case DeltaMap(key, value):
             return st.MapType(
                 _physical(key, by_number=by_number), _physical(value, by_number=by_number), True
             )
@@ -179,18 +191,18 @@ def _logical(kind: Type) -> DataType:
     from pyspark.sql import types as st
 
     match kind:
-        case Primitive():
+        case DeltaPrimitive():
             return st.DataType.fromDDL(text_of(kind))
-        case Struct(fields):
+        case DeltaStruct(fields):
             return st.StructType([st.StructField(f.name, _logical(f.type), True) for f in fields])
         case Array(element):
             return st.ArrayType(_logical(element), True)
-        case Map(key, value):
+        case DeltaMap(key, value):
             return st.MapType(_logical(key), _logical(value), True)
 
 
 def read_version(
-    spark: SparkSession, root: str, version: int, fields: Sequence[Field]
+    spark: SparkSession, root: str, version: int, fields: Sequence[DeltaField]
 ) -> DataFrame:
     """All rows of a version in the columns asked for, by Delta's own reader."""
     from pyspark.sql import functions as sf

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 
 from grebe.errors import InternalError
 from grebe.formats.base import ACTION, Merge, Rows, Write
-from grebe.formats.delta.labels import APP, Label
+from grebe.formats.delta.conform import arrow_type
+from grebe.formats.delta.labels import APP, DeltaLabel
 from grebe.formats.delta.log import Log
-from grebe.formats.delta.matching import Found, check
-from grebe.formats.delta.projection import arrow_type
-from grebe.formats.delta.schema import TableSchema, spark_text
-from grebe.formats.delta.statements import Target
+from grebe.formats.delta.matching import FoundRows, check
+from grebe.formats.delta.schema import DeltaSchema, spark_text
+from grebe.formats.delta.statements import DeltaTarget
 from grebe.formats.delta.writes import cast_rows
 from grebe.formats.failpoints import reach
 from grebe.formats.frames import to_frame
 from grebe.formats.session_settings import session_settings
-from grebe.formats.sql_text import quote
+from grebe.formats.spark_text import quote
 from grebe.model import TableName
 
 if TYPE_CHECKING:
@@ -39,11 +39,11 @@ class SparkWriter:
         self._table = table
         self._log = log
 
-    def write(self, write: Write | None, label: Label) -> None:
+    def write(self, write: Write | None, label: DeltaLabel) -> None:
         """Run the statement, or raise; whether it made the commit is for the log to say."""
         state = self._log.state(label.planned)
         shape = self._session.table(self._table).schema
-        target = Target(self._table, shape, state.metadata.partition_columns)
+        target = DeltaTarget(self._table, shape, state.metadata.partition_columns)
         view = re.sub(r"\W", "_", f"__grebe_rows_{label.run_id}")
         settings = {
             f"{PREFIX}write.txnAppId": APP,
@@ -55,7 +55,7 @@ class SparkWriter:
             "spark.sql.sources.partitionOverwriteMode": "static",
         }
         try:
-            rows = "" if write is None else self._query(write, view, TableSchema.of(state.metadata))
+            rows = "" if write is None else self._query(write, view, DeltaSchema.of(state.metadata))
             if isinstance(write, Merge):
                 self._check(target, write, rows, label)
             reach("delta.checked")
@@ -66,7 +66,7 @@ class SparkWriter:
         finally:
             self._session.catalog.dropTempView(view)
 
-    def _query(self, write: Write, view: str, schema: TableSchema) -> str:
+    def _query(self, write: Write, view: str, schema: DeltaSchema) -> str:
         """The rows as a query, those of the driver through a view."""
         rows: Rows = write.rows
         if rows.sql is not None:
@@ -81,14 +81,14 @@ class SparkWriter:
         frame.createOrReplaceTempView(view)
         return f"SELECT * FROM {quote(view)}"
 
-    def _check(self, target: Target, merge: Merge, rows: str, label: Label) -> None:
+    def _check(self, target: DeltaTarget, merge: Merge, rows: str, label: DeltaLabel) -> None:
         """Count at the planned version what the statement will find."""
         wanted = (merge.expect_updated, merge.expect_deleted)
         if wanted == (None, None) and not merge.unique:
             return
         counted = self._session.sql(target.found(merge, rows, label.planned)).collect()
         numbers = {str(row[0]): int(row[1]) for row in counted}
-        found = Found(
+        found = FoundRows(
             updated=numbers.get("update", 0),
             deleted=numbers.get("delete", 0),
             inserted_over=numbers.get("insert", 0),

@@ -12,7 +12,7 @@ from grebe.formats.base import ACTION, CHANGE, TARGET, Append, Expiry, Merge, Ov
 from grebe.formats.delta.partitions import loud
 from grebe.formats.merge_text import condition, listed, taken, update
 from grebe.formats.refusals import unknown_partition
-from grebe.formats.sql_text import literal, quote, type_sql
+from grebe.formats.spark_text import literal, quote, type_sql
 from grebe.model import Partition
 from grebe.sql_text import made
 
@@ -82,7 +82,7 @@ def _hours(before: datetime, now: datetime, more: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class DeltaTarget:
     """The table that a statement writes to, with the types that every value is cast to."""
 
     table: str

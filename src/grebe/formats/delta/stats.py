@@ -13,10 +13,10 @@ from datetime import date
 from decimal import Decimal
 
 from grebe.formats.base import KeyBounds
-from grebe.formats.delta.actions import DataFile
-from grebe.formats.delta.projection import NeedsSparkError, partition_value
-from grebe.formats.delta.schema import Field, Primitive, TableSchema, Type, spark_text
-from grebe.formats.sql_text import quote
+from grebe.formats.delta.actions import AddedFile
+from grebe.formats.delta.conform import NeedsSparkError, partition_value
+from grebe.formats.delta.schema import DeltaField, DeltaPrimitive, DeltaSchema, Type, spark_text
+from grebe.formats.spark_text import quote
 
 _EXACT: dict[str, Callable[[object], object]] = {
     **dict.fromkeys(("byte", "short", "integer", "long", "string"), lambda value: value),
@@ -54,7 +54,7 @@ def settings(columns: Mapping[str, str], divided: Iterable[str] = ()) -> dict[st
     return {"delta.dataSkippingStatsColumns": ",".join(named[:_DESCRIBED])}
 
 
-def true_bounds(schema: TableSchema, configuration: Mapping[str, str]) -> bool:
+def true_bounds(schema: DeltaSchema, configuration: Mapping[str, str]) -> bool:
     """Whether a table has statistics only of columns that every writer describes truly."""
     types = {f.name: spark_text(f.type) for f in schema.fields if not schema.is_partition(f)}
     told = settings(types).items() <= configuration.items()
@@ -69,7 +69,7 @@ def is_bounded(kind: str) -> bool:
 
 def is_wide(kind: Type) -> bool:
     """Whether a type is a decimal that a double does not keep."""
-    return isinstance(kind, Primitive) and _precision(kind.name) > _DOUBLE_DIGITS
+    return isinstance(kind, DeltaPrimitive) and _precision(kind.name) > _DOUBLE_DIGITS
 
 
 def _precision(name: str) -> int:
@@ -78,7 +78,7 @@ def _precision(name: str) -> int:
 
 
 def bounds(
-    files: Iterable[DataFile], schema: TableSchema, fields: Iterable[Field]
+    files: Iterable[AddedFile], schema: DeltaSchema, fields: Iterable[DeltaField]
 ) -> dict[str, list[KeyBounds]]:
     """Per column, the bounds of each file."""
     wanted = list(fields)
@@ -91,7 +91,7 @@ def bounds(
 
 
 def _of_file(
-    file: DataFile, schema: TableSchema, field: Field, stats: dict[str, dict[str, object]]
+    file: AddedFile, schema: DeltaSchema, field: DeltaField, stats: dict[str, dict[str, object]]
 ) -> KeyBounds:
     if schema.is_partition(field):
         try:
@@ -115,7 +115,7 @@ def _of_file(
 
 def _bound(kind: Type, value: object, side: int) -> object:
     """The least or the greatest that a value in the log can stand for, None when it says nothing."""
-    if value is None or not isinstance(kind, Primitive):
+    if value is None or not isinstance(kind, DeltaPrimitive):
         return None
     if not _precision(kind.name):
         parse = _EXACT.get(kind.name)

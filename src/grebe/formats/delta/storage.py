@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from grebe.errors import ConflictError
 from grebe.formats.base import Committed, Orphan, Write
 from grebe.formats.delta import statements, stats
-from grebe.formats.delta.commit import CHECKPOINT_EVERY, Committer
+from grebe.formats.delta.commit import CHECKPOINT_EVERY, DeltaCommitter
 from grebe.formats.delta.log import Log
 from grebe.formats.delta.position import read_position
-from grebe.formats.delta.schema import TableSchema
+from grebe.formats.delta.schema import DeltaSchema
 from grebe.formats.refusals import refused_partitions
 from grebe.model import Frontier, Partition, Position, RunId, Schema, TableName
 
@@ -66,7 +66,7 @@ class DeltaStorage:
             raise
         log = self.log()
         metadata, _ = log.described(log.refreshed().head)
-        stored = [field.name for field in TableSchema.of(metadata).fields]
+        stored = [field.name for field in DeltaSchema.of(metadata).fields]
         if stored != list(columns):
             raise ConflictError(
                 f'table "{self.name}" exists with other columns',
@@ -79,7 +79,7 @@ class DeltaStorage:
 
     def commit(self, writes: Sequence[Write], frontier: Frontier, expected: Position) -> Committed:
         """Move the table once, rows and frontier together, if it is still at ``expected``."""
-        committer = Committer(self.session, self.name, self.table, self.log(), self.by_driver)
+        committer = DeltaCommitter(self.session, self.name, self.table, self.log(), self.by_driver)
         return committer.commit(writes, frontier, expected)
 
     def orphans(self) -> tuple[Orphan, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from pyroaring import BitMap64
 
-from grebe.formats.delta.actions import DataFile, Vector, located
+from grebe.formats.delta.actions import AddedFile, Vector, located
 from grebe.formats.files import Files, torn
 
 _MAGIC = (1681511377).to_bytes(4, "little")
@@ -47,7 +47,7 @@ class Vectors:
         self._keep = keep
         self._found: OrderedDict[str, BitMap64] = OrderedDict()
 
-    def load(self, files: Iterable[DataFile]) -> None:
+    def load(self, files: Iterable[AddedFile]) -> None:
         """Read the vectors of the files that are not known yet, together."""
         needed = {f.vector.key: f.vector for f in files if f.vector is not None}
         missing = {key: vector for key, vector in needed.items() if key not in self._found}
@@ -62,7 +62,7 @@ class Vectors:
         while len(self._found) > max(self._keep, len(needed)):
             self._found.popitem(last=False)
 
-    def positions(self, file: DataFile) -> BitMap64:
+    def positions(self, file: AddedFile) -> BitMap64:
         """The positions of a file that are deleted; its vector was loaded."""
         return BitMap64() if file.vector is None else self._found[file.vector.key]
 

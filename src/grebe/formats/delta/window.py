@@ -15,14 +15,14 @@ from pyroaring import BitMap64
 
 from grebe.errors import HistoryExpiredError
 from grebe.formats.base import check_total
-from grebe.formats.delta.actions import ChangeFile, Commit, DataFile, FileKey
-from grebe.formats.delta.log import Log, State, apply
+from grebe.formats.delta.actions import AddedFile, ChangeFile, Commit, FileKey
+from grebe.formats.delta.log import Log, LogState, apply
 from grebe.formats.delta.vectors import Vectors, vector_path
 from grebe.formats.files import Files, torn
 from grebe.formats.weights import FileWeights, Weights
 from grebe.model import TableName, Version, Window
 
-Live = Mapping[FileKey, DataFile]
+Live = Mapping[FileKey, AddedFile]
 
 SMALL = 64 * 1024
 """Bytes that make no difference: there the fixed part of a file is all there is."""
@@ -37,11 +37,11 @@ class Feed:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class DeltaWindow:
     """The files to read for a window, and what their rows must sum to."""
 
     way: str
-    touched: tuple[FileWeights[DataFile], ...]
+    touched: tuple[FileWeights[AddedFile], ...]
     feeds: tuple[Feed, ...]
     total: int | None
     """Rows gained less rows lost, None when the log does not give both counts."""
@@ -67,11 +67,11 @@ class Plan:
 class _Sum:
     """Weights and feeds under way."""
 
-    weights: Weights[DataFile] = field(default_factory=Weights)
-    copies: list[tuple[DataFile, int]] = field(default_factory=list)
+    weights: Weights[AddedFile] = field(default_factory=Weights)
+    copies: list[tuple[AddedFile, int]] = field(default_factory=list)
     feeds: list[Feed] = field(default_factory=list)
 
-    def copy(self, files: Iterable[DataFile], sign: int) -> None:
+    def copy(self, files: Iterable[AddedFile], sign: int) -> None:
         self.copies += [(file, sign) for file in files]
 
 
@@ -85,7 +85,7 @@ def number_of(version: Version) -> int:
     return int(version)
 
 
-class Planner:
+class DeltaPlanner:
     """Plans windows of one table."""
 
     def __init__(self, name: TableName, log: Log, files: Files) -> None:
@@ -108,13 +108,13 @@ class Planner:
         paths |= {path: None for file in gone if (path := self._vector_path(file))}
         return self._files.absent(list(paths))
 
-    def deleted(self, state: State) -> list[tuple[DataFile, BitMap64]]:
+    def deleted(self, state: LogState) -> list[tuple[AddedFile, BitMap64]]:
         """The files of a version, with the deleted positions of each."""
         files = list(state.files.values())
         self._vectors.load(files)
         return [(file, self._vectors.positions(file)) for file in files]
 
-    def plan(self, window: Window) -> Plan:
+    def plan(self, window: Window) -> DeltaWindow:
         """The way that reads fewer bytes."""
         after, upto = ends(window)
         before = self._log.state(after) if after >= 0 else None
@@ -129,7 +129,7 @@ class Planner:
             check_total(self._name, window, total, found)
         return best
 
-    def _by_commit(self, before: State, now: State, total: int | None) -> Plan | None:
+    def _by_commit(self, before: LogState, now: LogState, total: int | None) -> DeltaWindow | None:
         """The sum of the commits, None when it cannot be trusted or its files are gone."""
         sign = 1 if before.version < now.version else -1
         low, high = sorted((before.version, now.version))
@@ -148,14 +148,14 @@ class Planner:
             plan = replace(plan, way="change-feed")
         return None if self._files.absent(plan.paths) else plan
 
-    def _weighed(self, way: str, found: _Sum, total: int | None) -> Plan:
+    def _weighed(self, way: str, found: _Sum, total: int | None) -> DeltaWindow:
         counted = [(self._counted(file), sign) for file, sign in found.copies]
         self._vectors.load(file for file, _ in counted)
         for file, sign in counted:
             found.weights.copy(file, sign, self._vectors.positions(file))
-        return Plan(way, tuple(found.weights.touched()), tuple(found.feeds), total)
+        return DeltaWindow(way, tuple(found.weights.touched()), tuple(found.feeds), total)
 
-    def _counted(self, file: DataFile) -> DataFile:
+    def _counted(self, file: AddedFile) -> AddedFile:
         """The file with its number of rows, from its own footer where the log does not say."""
         if file.counted is not None:
             return file
@@ -168,23 +168,23 @@ class Planner:
         except (pa.ArrowException, OSError) as error:
             raise torn(file.path, error) from error
 
-    def _vector_path(self, file: DataFile) -> str | None:
+    def _vector_path(self, file: AddedFile) -> str | None:
         return None if file.vector is None else vector_path(self._log.root, file.vector)
 
 
-def _cost(plan: Plan) -> tuple[bool, int, bool, int]:
+def _cost(plan: DeltaWindow) -> tuple[bool, int, bool, int]:
     """What to prefer: nothing at all, then fewer bytes, and a feed among what is small anyway."""
     return not plan.is_empty, plan.bytes // SMALL, not plan.feeds, plan.bytes
 
 
-def _difference(before: State | None, now: State) -> int | None:
+def _difference(before: LogState | None, now: LogState) -> int | None:
     old, new = 0 if before is None else before.rows(), now.rows()
     return None if old is None or new is None else new - old
 
 
-def _end_to_end(before: State | None, now: State) -> _Sum:
+def _end_to_end(before: LogState | None, now: LogState) -> _Sum:
     found = _Sum()
-    old: dict[FileKey, DataFile] = {} if before is None else dict(before.files)
+    old: dict[FileKey, AddedFile] = {} if before is None else dict(before.files)
     found.copy((file for key, file in old.items() if key not in now.files), -1)
     found.copy((file for key, file in now.files.items() if key not in old), 1)
     return found
@@ -199,7 +199,7 @@ def _add_commit(found: _Sum, commit: Commit, live: Live, sign: int) -> None:
     found.copy(_added(commit, live, data_change=True), sign)
 
 
-def _removed(commit: Commit, live: Live, *, data_change: bool) -> list[DataFile]:
+def _removed(commit: Commit, live: Live, *, data_change: bool) -> list[AddedFile]:
     """The removed files as they were added: a removal often says nothing but the path."""
     return [
         live[file.key]
@@ -208,7 +208,7 @@ def _removed(commit: Commit, live: Live, *, data_change: bool) -> list[DataFile]
     ]
 
 
-def _added(commit: Commit, live: Live, *, data_change: bool) -> list[DataFile]:
+def _added(commit: Commit, live: Live, *, data_change: bool) -> list[AddedFile]:
     """The added files that were not live before: some writers add a file again to describe it."""
     return [
         file for file in commit.adds if file.data_change is data_change and file.key not in live
@@ -224,7 +224,7 @@ def _keeps_rows(commit: Commit, live: Live) -> bool:
     return sum(filter(None, old)) == sum(filter(None, new))
 
 
-def counts(plan: Plan, feed_rows: Sequence[int]) -> tuple[int, int] | None:
+def counts(plan: DeltaWindow, feed_rows: Sequence[int]) -> tuple[int, int] | None:
     """Rows added and removed before equal ones cancel, from the number of rows to be read.
 
     Each row of a feed counts once, so their number and the difference of both say how many.

@@ -1,276 +1,215 @@
-"""What a DuckLake catalog's own tables say of one table, as values."""
+"""Opens DuckLake tables: where the catalog is, and what stands beside its tables."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
-from grebe.compiler.program.text import ident, literal
-from grebe.errors import SourceError, UnknownTableError
-from grebe.formats.ducklake.connections import Session
-from grebe.formats.ducklake.schema import Field, fields_of
-from grebe.model import TableName
+from grebe.errors import ConfigError, SourceError, UnknownTableError
+from grebe.formats.base import STAGED, Expiry, Select, Session, Source, Storage
+from grebe.formats.ducklake import connections
+from grebe.formats.ducklake.catalog_rows import CatalogRows, refuse_plain
+from grebe.formats.ducklake.connections import Address
+from grebe.formats.ducklake.expiry import expire, storages
+from grebe.formats.ducklake.position import cursor_name
+from grebe.formats.ducklake.source import DuckLakeSource
+from grebe.formats.ducklake.storage import DuckLakeStorage, partition_items
+from grebe.formats.ducklake.version_at import version_at
+from grebe.formats.ducklake.versions import VersionPoint as At
+from grebe.formats.files import local_path
+from grebe.formats.folders import folders_beside
+from grebe.formats.identity import quoted
+from grebe.model import CatalogAddress, Partition, Position, TableName, Version
+from grebe.program.duckdb_text import ident, literal
 
-_CHANGE = re.compile(r"(?:^|,)([a-z_]+):(\d+)(?=,|$)")
-FLUSHES = frozenset({"inline_flush", "flushed_inlined"})
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
+T = TypeVar("T")
 
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table as it is at one snapshot."""
-
-    id: int
-    uuid: str
-    schema: str
-    name: str
-    begin: int
-    """The snapshot that created it, or the oldest that is known of it."""
-    folder: str
-
-    def sql(self, session: Session) -> str:
-        """The table in SQL."""
-        return ident(session.alias, self.schema, self.name)
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """One commit, and what it did to one table."""
-
-    id: int
-    committed_at: datetime
-    kinds: frozenset[str] = frozenset()
-    author: str | None = None
-    extra: str | None = None
+CATALOG = "__grebe_catalog"
+"""Stands for the catalog in the text of a public SELECT: its name differs in every connection."""
 
 
-@dataclass(frozen=True, slots=True)
-class Catalog:
-    """Reads the catalog's own tables in one session."""
-
-    session: Session
-
-    def newest(self) -> Snapshot:
-        """The newest commit of the whole catalog."""
-        meta = self.session.meta
-        (found,) = self._snapshots(
-            f"s.snapshot_id = (SELECT max(snapshot_id) FROM {meta}.ducklake_snapshot)", None
-        )
-        return found
-
-    def snapshot(self, number: int) -> Snapshot | None:
-        """One commit, None when it was expired."""
-        found = self._snapshots(f"s.snapshot_id = {number}", None)
-        return found[0] if found else None
-
-    def next_snapshot(self, number: int) -> int | None:
-        """The oldest commit after one that still exists."""
-        meta = self.session.meta
-        return self._number(
-            f"SELECT min(snapshot_id) FROM {meta}.ducklake_snapshot WHERE snapshot_id > {number}"
-        )
-
-    def touches(self, table: Table, after: int) -> list[Snapshot]:
-        """The commits after one that name the table, oldest first."""
-        meta = self.session.meta
-        made = self.session.rows(
-            f"SELECT DISTINCT begin_snapshot FROM {meta}.ducklake_table"
-            f" WHERE table_id = {table.id} AND begin_snapshot > {after}"
-        )
-        named = {row[0] for row in made}
-        found = self._snapshots(f"s.snapshot_id > {after}", table.id)
-        return [s for s in found if s.kinds or s.id in named]
-
-    def all(self, table: Table) -> list[Snapshot]:
-        """Every commit that is left, with what it did to the table, oldest first."""
-        return self._snapshots("true", table.id)
-
-    def missing(self, after: int, upto: int) -> bool:
-        """Whether a commit of ``(after, upto]`` was expired."""
-        meta = self.session.meta
-        left = self._number(
-            f"SELECT count(*) FROM {meta}.ducklake_snapshot"
-            f" WHERE snapshot_id > {after} AND snapshot_id <= {upto}"
-        )
-        return left != upto - after
-
-    def flushed_upto(self, table: Table) -> int:
-        """The newest commit that flushed inlined rows of the table, or was expired and may have."""
-        meta = self.session.meta
-        gap = self._number(
-            f"SELECT max(s.snapshot_id) - 1 FROM {meta}.ducklake_snapshot AS s LEFT JOIN"
-            f" {meta}.ducklake_snapshot AS p ON p.snapshot_id = s.snapshot_id - 1"
-            " WHERE p.snapshot_id IS NULL"
-        )
-        flushes = [
-            s.id
-            for s in self._snapshots("c.changes_made LIKE '%flush%'", table.id)
-            if s.kinds & FLUSHES
-        ]
-        return max([gap if gap is not None else -1, *flushes])
-
-    def _snapshots(self, condition: str, table_id: int | None) -> list[Snapshot]:
-        meta = self.session.meta
-        rows = self.session.rows(
-            "SELECT s.snapshot_id, epoch_us(CAST(s.snapshot_time AS TIMESTAMPTZ)),"
-            f" c.changes_made, c.author, c.commit_extra_info FROM {meta}.ducklake_snapshot AS s"
-            f" LEFT JOIN {meta}.ducklake_snapshot_changes AS c ON c.snapshot_id = s.snapshot_id"
-            f" WHERE {condition} ORDER BY s.snapshot_id"
-        )
-        return [
-            Snapshot(row[0], _instant(row[1]), kinds_of(row[2], table_id), row[3], row[4])
-            for row in rows
-        ]
-
-    def table(self, name: TableName) -> Table:
-        """The table of a name as it is now.
-
-        Raises:
-            UnknownTableError: with the closest name that there is.
-        """
-        found = self._tables(
-            f"lower(t.table_name) = {literal(name.name.lower())}"
-            f" AND lower(s.schema_name) = {literal(name.schema.lower())}"
-            " AND t.end_snapshot IS NULL AND s.end_snapshot IS NULL"
-        )
-        if not found:
-            every = self._tables("t.end_snapshot IS NULL AND s.end_snapshot IS NULL")
-            known = [f"{name.catalog}.{table.schema}.{table.name}" for table in every]
-            raise UnknownTableError.named(str(name), known)
-        return found[0]
-
-    def table_at(self, table: Table, snapshot: int) -> Table:
-        """The same table under the name it had at a snapshot."""
-        found = self._tables(
-            f"t.table_id = {table.id} AND t.begin_snapshot <= {snapshot}"
-            f" AND (t.end_snapshot IS NULL OR t.end_snapshot > {snapshot})"
-        )
-        return found[0] if found else table
-
-    def _tables(self, condition: str) -> list[Table]:
-        meta = self.session.meta
-        rows = self.session.rows(
-            "SELECT t.table_id, CAST(t.table_uuid AS VARCHAR), s.schema_name, t.table_name,"
-            f" (SELECT min(begin_snapshot) FROM {meta}.ducklake_table AS o"
-            " WHERE o.table_id = t.table_id),"
-            f" (SELECT value FROM {meta}.ducklake_metadata WHERE key = 'data_path'"
-            " AND scope IS NULL),"
-            " s.path, s.path_is_relative, t.path, t.path_is_relative"
-            f" FROM {meta}.ducklake_table AS t JOIN {meta}.ducklake_schema AS s"
-            f" ON s.schema_id = t.schema_id WHERE {condition}"
-        )
-        return [
-            Table(
-                id=row[0],
-                uuid=row[1],
-                schema=row[2],
-                name=row[3],
-                begin=row[4],
-                folder=joined(joined(row[5], row[6], row[7]), row[8], row[9]),
-            )
-            for row in rows
-        ]
-
-    def columns(self, table: Table, snapshot: int) -> tuple[Field, ...]:
-        """The columns at a snapshot."""
-        return fields_of(
-            self.session.rows(
-                "SELECT column_id, parent_column, column_name, column_type, begin_snapshot,"
-                f" nulls_allowed, initial_default FROM {self.session.meta}.ducklake_column"
-                f" WHERE table_id = {table.id} AND {live('', snapshot)} ORDER BY column_order"
-            )
-        )
-
-    def inlined(self, table: Table) -> list[str]:
-        """The catalog's own tables that hold rows of the table."""
-        rows = self.session.rows(
-            f"SELECT table_name FROM {self.session.meta}.ducklake_inlined_data_tables"
-            f" WHERE table_id = {table.id} ORDER BY table_name"
-        )
-        return [row[0] for row in rows]
-
-    def has(self, name: str) -> bool:
-        """Whether the catalog keeps a table of its own under a name."""
-        query = f"SELECT 1 FROM {self.session.meta}.{ident(name)} LIMIT 0"
-        return self.session.rows_if_there(query) is not None
-
-    def last_trace(self, table: Table) -> int:
-        """The newest snapshot that anything that is left of the table began or ended at."""
-        meta = self.session.meta
-        ends = "coalesce(max(greatest(begin_snapshot, coalesce(end_snapshot, 0))), 0)"
-        parts = [
-            f"SELECT {ends} FROM {meta}.{name} WHERE table_id = {table.id}"
-            for name in ("ducklake_table", "ducklake_column", "ducklake_data_file")
-        ]
-        parts += [
-            f"SELECT {ends} FROM {meta}.ducklake_delete_file WHERE table_id = {table.id}",
-            *(
-                f"SELECT coalesce(max(partial_max), 0) FROM {meta}.{name}"
-                f" WHERE table_id = {table.id}"
-                for name in ("ducklake_data_file", "ducklake_delete_file")
-            ),
-            *(f"SELECT {ends} FROM {meta}.{ident(name)}" for name in self.inlined(table)),
-        ]
-        deletes = f"ducklake_inlined_delete_{table.id}"
-        if self.has(deletes):
-            parts.append(f"SELECT coalesce(max(begin_snapshot), 0) FROM {meta}.{ident(deletes)}")
-        return max(int(self._number(part) or 0) for part in parts)
-
-    def _number(self, sql: str) -> int | None:
-        found: int | None = self.session.row(sql)[0]
-        return found
-
-
-def refuse_plain(session: Session, what: str) -> None:
-    """Nothing where files may be plain.
+def address_of(place: CatalogAddress) -> Address:
+    """Where a configured catalog is.
 
     Raises:
-        SourceError: the catalog is encrypted, so rows must not lie beside its files as they are.
+        ConfigError: it has no uri.
     """
-    found = session.rows(
-        f"SELECT 1 FROM {session.meta}.ducklake_metadata"
-        " WHERE key = 'encrypted' AND lower(value) = 'true'"
-    )
-    if found:
-        raise SourceError(
-            f"{what} is in an encrypted DuckLake, into which Spark cannot write",
-            detail="its files would not be encrypted",
-            hint="keep the view in a catalog that is not encrypted",
-            code="catalog-encrypted",
+    if place.uri is None:
+        raise ConfigError(
+            f'catalog "{place.catalog}" needs a uri',
+            hint="for example ducklake:sqlite:/lake/meta.sqlite, with the data folder as root",
         )
+    return Address.of(place.uri, place.root, tuple(place.options.items()))
 
 
-def kinds_of(changes: str | None, table_id: int | None) -> frozenset[str]:
-    """What a commit did to a table.
+@dataclass(frozen=True, slots=True)
+class DuckLakeTables:
+    """The tables of one DuckLake catalog."""
 
-    >>> sorted(kinds_of("inlined_insert:1,inlined_delete:1,altered_table:12", 1))
-    ['inlined_delete', 'inlined_insert']
-    """
-    if changes is None or table_id is None:
-        return frozenset()
-    return frozenset(kind for kind, number in _CHANGE.findall(changes) if int(number) == table_id)
+    place: CatalogAddress
+
+    def relation(self, name: TableName) -> str:
+        """The table in DuckDB's SQL; the public name is read by DuckDB."""
+        return ident(CATALOG, name.schema, name.name)
+
+    def source(self, name: TableName, spark: Session) -> Source:
+        """The table as a source."""
+        return DuckLakeSource(name, address_of(self.place), spark=spark)
+
+    def storage(self, name: TableName, session: SparkSession) -> Storage:
+        """The table as a view's storage."""
+        return DuckLakeStorage(session, name, address_of(self.place))
+
+    def position(self, name: TableName, spark: Session) -> Position | None:
+        """The position of a storage table, from the catalog."""
+        return _or_none(DuckLakeStorage(None, name, address_of(self.place)).position)
+
+    def publish(self, name: TableName, session: SparkSession, select: Select) -> None:
+        """A view of the catalog, for everybody who reads it with DuckDB."""
+        with connections.session(address_of(self.place), create=True) as lake:
+            body = select("duckdb").replace(ident(CATALOG), ident(lake.alias))
+            view = ident(lake.alias, name.schema, name.name)
+            lake.insist(f"CREATE OR REPLACE VIEW {view} AS {body}")
+
+    def shown(self, name: TableName, spark: Session) -> str | None:
+        """The text of the catalog's view."""
+        return _or_none(lambda: self._shown(name))
+
+    def _shown(self, name: TableName) -> str | None:
+        with connections.reading(address_of(self.place)) as lake:
+            found = lake.rows(
+                f"SELECT v.sql FROM {lake.meta}.ducklake_view AS v JOIN {lake.meta}.ducklake_schema"
+                " AS s ON s.schema_id = v.schema_id AND s.end_snapshot IS NULL"
+                " WHERE v.end_snapshot IS NULL AND s.schema_name = ? AND v.view_name = ?",
+                [name.schema, name.name],
+            )
+        return str(found[0][0]) if found else None
+
+    def taken(self, name: TableName, spark: Session) -> bool:
+        """Whether the name is a table's of the catalog."""
+        return bool(_or_none(lambda: self._taken(name)))
+
+    def _taken(self, name: TableName) -> bool:
+        with connections.reading(address_of(self.place)) as lake:
+            found = lake.rows(
+                f"SELECT 1 FROM {lake.meta}.ducklake_table AS t JOIN {lake.meta}.ducklake_schema"
+                " AS s ON s.schema_id = t.schema_id AND s.end_snapshot IS NULL"
+                " WHERE t.end_snapshot IS NULL AND s.schema_name = ? AND t.table_name = ?",
+                [name.schema, name.name],
+            )
+        return bool(found)
+
+    def properties(self, name: TableName, spark: Session) -> dict[str, str] | None:
+        """What is kept with a storage table, as its comment."""
+        return _or_none(DuckLakeStorage(None, name, address_of(self.place)).properties)
+
+    def staged(self, beside: TableName, session: SparkSession) -> list[TableName]:
+        """Folders beside the table's whose names say that they are staged."""
+        names = folders_beside(self._folder(beside), STAGED)
+        return [replace(beside, name=name) for name in names]
+
+    def staged_at(self, name: TableName, spark: Session) -> datetime | None:
+        """When something last came into the folder, where it is on this machine."""
+        folder = local_path(self._folder(name))
+        if folder is None or not Path(folder).is_dir():
+            return None
+        return datetime.fromtimestamp(Path(folder).stat().st_mtime, UTC)
+
+    def stage(self, name: TableName, rows: DataFrame) -> str:
+        """Parquet files in the catalog's own folder, which every executor can read."""
+        folder = self._folder(name)
+        with connections.reading(address_of(self.place)) as lake:
+            refuse_plain(lake, f'table "{name}"')
+        rows.write.mode("error").parquet(folder)
+        return f"parquet.{quoted(folder)}"
+
+    def unstage(self, name: TableName, session: SparkSession) -> None:
+        """Remove the files; those that are not on this machine are left to the catalog's upkeep."""
+        folder = local_path(self._folder(name))
+        if folder is not None:
+            shutil.rmtree(Path(folder), ignore_errors=True)
+
+    def partitioning(self, parts: Sequence[Partition]) -> list[str]:
+        """Columns, parts of a time, and buckets."""
+        return partition_items(parts)
+
+    @property
+    def one_history(self) -> bool:
+        """True: a snapshot is one of all tables."""
+        return True
+
+    def stored(self, spark: Session, schema: str | None = None) -> list[TableName]:
+        """Tables whose names say that they hold a view."""
+        return _or_none(lambda: self._stored(schema)) or []
+
+    def _stored(self, schema: str | None) -> list[TableName]:
+        with connections.reading(address_of(self.place)) as lake:
+            found = storages(lake)
+        own = self.place.catalog
+        return [TableName(own, s, name) for s, name in found if schema in (None, s)]
+
+    def keep(self, name: TableName, spark: Session, properties: Mapping[str, str]) -> None:
+        """Write the table's comment again."""
+        DuckLakeStorage(None, name, address_of(self.place)).keep(properties)
+
+    def moment(self, name: TableName, version: Version, spark: Session) -> datetime | None:
+        """When a snapshot was committed."""
+        with connections.reading(address_of(self.place)) as lake:
+            found = CatalogRows(lake).snapshot(At.of(version).snapshot)
+        return found.committed_at if found else None
+
+    def version_at(self, name: TableName, when: datetime, spark: Session) -> Version | None:
+        """The newest snapshot by then that changed the table, where that can be proved."""
+        with connections.reading(address_of(self.place)) as lake:
+            return version_at(lake, name, when)
+
+    def expiry(self, name: TableName, before: datetime) -> Expiry | None:
+        """DuckLake's procedure, for all tables of the catalog."""
+        own = literal(self.place.catalog)
+        stamp = before.isoformat(sep=" ")
+        return Expiry(f"CALL ducklake_expire_snapshots({own}, older_than => TIMESTAMPTZ '{stamp}')")
+
+    def expire(self, name: TableName, spark: Session, before: datetime | None) -> None:
+        """Expire snapshots that changed nothing but views: those of other tables are not ours."""
+        with connections.session(address_of(self.place)) as lake:
+            expire(lake, before)
+
+    def remove(self, name: TableName, spark: Session) -> None:
+        """Drop the table and its frontier's in one step; files go with the snapshots."""
+        with connections.session(address_of(self.place)) as lake:
+            both = (
+                ident(lake.alias, name.schema, own) for own in (cursor_name(name.name), name.name)
+            )
+            lake.insist(*(f"DROP TABLE IF EXISTS {table}" for table in both))
+
+    def unpublish(self, name: TableName, spark: Session) -> None:
+        """Drop the catalog's view."""
+        with connections.session(address_of(self.place)) as lake:
+            lake.insist(f"DROP VIEW IF EXISTS {ident(lake.alias, name.schema, name.name)}")
+
+    def _folder(self, name: TableName) -> str:
+        with connections.reading(address_of(self.place)) as lake:
+            root = lake.row(
+                f"SELECT value FROM {lake.meta}.ducklake_metadata WHERE key = 'data_path'"
+                " AND scope IS NULL"
+            )[0]
+        return f"{root.rstrip('/')}/{name.schema}/{name.name}"
 
 
-def live(alias: str, snapshot: int) -> str:
-    """The condition that a row of the catalog's tables counts at a snapshot."""
-    dot = f"{alias}." if alias else ""
-    return (
-        f"{dot}begin_snapshot <= {snapshot}"
-        f" AND ({dot}end_snapshot IS NULL OR {dot}end_snapshot > {snapshot})"
-    )
-
-
-def joined(folder: str, path: str, is_relative: object) -> str:
-    """A path of the catalog, which may be relative to a folder."""
-    return f"{folder}{path}" if is_relative else path
-
-
-def _instant(microseconds: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=microseconds)
-
-
-def names(paths: Sequence[str]) -> str:
-    """Texts as an SQL list."""
-    return ", ".join(literal(path) for path in paths)
+def _or_none(read: Callable[[], T]) -> T | None:
+    """What is read; None where there is no such table or no catalog yet."""
+    try:
+        return read()
+    except UnknownTableError:
+        return None
+    except SourceError as error:
+        if error.code == "catalog-missing":
+            return None
+        raise

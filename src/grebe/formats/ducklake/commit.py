@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from grebe.compiler.program.text import ident, literal
 from grebe.errors import (
     ConflictError,
     GrebeError,
@@ -22,7 +21,7 @@ from grebe.errors import (
     UnknownOutcomeError,
 )
 from grebe.formats.base import Committed, Write
-from grebe.formats.ducklake.catalog import Catalog, Table, refuse_plain
+from grebe.formats.ducklake.catalog_rows import CatalogRows, Table, refuse_plain
 from grebe.formats.ducklake.connections import (
     TRIES,
     Address,
@@ -33,7 +32,7 @@ from grebe.formats.ducklake.connections import (
 )
 from grebe.formats.ducklake.position import (
     AUTHOR,
-    Cursor,
+    FrontierRow,
     cursor_name,
     cursor_statements,
     extra_info,
@@ -43,14 +42,15 @@ from grebe.formats.ducklake.position import (
     read_cursor,
     read_position,
 )
-from grebe.formats.ducklake.schema import Field
-from grebe.formats.ducklake.staging import Staged, registered, remove_unregistered, stage
+from grebe.formats.ducklake.schema import LakeField
+from grebe.formats.ducklake.staged_rows import Staged, registered, remove_unregistered, stage
 from grebe.formats.ducklake.state import read_state
-from grebe.formats.ducklake.versions import Place, current
-from grebe.formats.ducklake.writes import Writer
+from grebe.formats.ducklake.versions import VersionPoint, current
+from grebe.formats.ducklake.writes import DuckLakeWriter
 from grebe.formats.failpoints import reach
-from grebe.formats.guards import disk_hint, refuse_untrusted
+from grebe.formats.storage_errors import disk_hint, refuse_untrusted
 from grebe.model import Frontier, Position, RunId, TableName
+from grebe.program.duckdb_text import ident, literal
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -81,7 +81,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class DuckLakeRun:
     """One commit under way: what to write, and the position that it is planned from."""
 
     id: RunId
@@ -95,7 +95,7 @@ class _Busy(Exception):  # noqa: N818 - it never leaves this file
 
 
 @dataclass(frozen=True, slots=True)
-class Committer:
+class DuckLakeCommitter:
     """Publishes runs to one table."""
 
     spark: SparkSession | None
@@ -105,14 +105,14 @@ class Committer:
     def commit(self, writes: Sequence[Write], frontier: Frontier, expected: Position) -> Committed:
         """The published run. See `grebe.formats.base.Storage.commit`."""
         refuse_untrusted(self.name, writes, frontier.run_id, expected)
-        run = Run(frontier.run_id, tuple(writes), frontier, expected)
+        run = DuckLakeRun(frontier.run_id, tuple(writes), frontier, expected)
         reach("ducklake.begun")
         with session(self.address) as lake:
-            table = Catalog(lake).table(self.name)
+            table = CatalogRows(lake).table(self.name)
             if (landed := self._landed(lake, run)) is not None:
                 return self._finish(run, landed)
             self._refuse_moved(lake, run)
-            fields = Catalog(lake).columns(table, Catalog(lake).newest().id)
+            fields = CatalogRows(lake).columns(table, CatalogRows(lake).newest().id)
             if any(write.rows.arrow is None for write in run.writes):
                 refuse_plain(lake, f'table "{self.name}"')
         reach("ducklake.planned")
@@ -126,7 +126,9 @@ class Committer:
         reach("ducklake.staged")
         return self._publish(run, fields, staged)
 
-    def _publish(self, run: Run, fields: Sequence[Field], staged: Sequence[Staged]) -> Committed:
+    def _publish(
+        self, run: DuckLakeRun, fields: Sequence[LakeField], staged: Sequence[Staged]
+    ) -> Committed:
         begun = time.monotonic()
         cause: Exception | None = None
         for number in range(TRIES):
@@ -146,7 +148,9 @@ class Committer:
         self._clean(run.id)
         raise self._failed(run, "publish", cause) from cause
 
-    def _attempt(self, run: Run, fields: Sequence[Field], staged: Sequence[Staged]) -> Committed:
+    def _attempt(
+        self, run: DuckLakeRun, fields: Sequence[LakeField], staged: Sequence[Staged]
+    ) -> Committed:
         """What one transaction published.
 
         Raises:
@@ -156,12 +160,12 @@ class Committer:
         try:
             with session(self.address) as opened:
                 lake = opened.raw  # whether somebody was in the way, DuckDB's own words say
-                table = Catalog(lake).table(self.name)
+                table = CatalogRows(lake).table(self.name)
                 lake.connection.execute("BEGIN")
                 try:
                     reach("ducklake.opened")
                     self._refuse_touched(lake, table, run)
-                    writer = Writer(lake, self.name, table, fields, run.id)
+                    writer = DuckLakeWriter(lake, self.name, table, fields, run.id)
                     for write in staged:
                         writer.apply(write)
                     reach("ducklake.written")
@@ -182,7 +186,7 @@ class Committer:
             raise self._unknown(run, None)
         return landed
 
-    def _decide(self, run: Run, error: Exception, *, sent: bool) -> Committed:
+    def _decide(self, run: DuckLakeRun, error: Exception, *, sent: bool) -> Committed:
         """What a failed transaction did, by what the table says."""
         if (landed := self._outcome(run, error, sent=sent)) is not None:
             return landed
@@ -204,7 +208,9 @@ class Committer:
             raise _Busy from error
         raise self._failed(run, "write", error) from error
 
-    def _outcome(self, run: Run, cause: Exception | None, *, sent: bool) -> Committed | None:
+    def _outcome(
+        self, run: DuckLakeRun, cause: Exception | None, *, sent: bool
+    ) -> Committed | None:
         """What the run published, None when it did not land.
 
         What was not sent cannot have landed: then it is only the reason that is not known.
@@ -220,26 +226,26 @@ class Committer:
                 raise self._failed(run, "write", cause or error) from error
             raise self._unknown(run, cause or error) from error
 
-    def _landed(self, lake: Session, run: Run) -> Committed | None:
+    def _landed(self, lake: Session, run: DuckLakeRun) -> Committed | None:
         """What the run published, also when others published after it."""
         with lake.transaction():
-            catalog = Catalog(lake)
+            catalog = CatalogRows(lake)
             table = catalog.table(self.name)
             cursor = read_cursor(lake, self.name)
             own = own_snapshot(lake, table, run.id)
-            if isinstance(cursor, Cursor) and cursor.run == run.id:
+            if isinstance(cursor, FrontierRow) and cursor.run == run.id:
                 known = cursor.written_at if own is None else own
                 if cursor.row_version is not None or known is None:
                     place = current(catalog, table, catalog.newest().id).place
                 else:
-                    place = Place(known, cursor.rows)
+                    place = VersionPoint(known, cursor.rows)
                 return Committed(place.version, *cursor.counts)
             if own is None:
                 return None
             rows = read_state(catalog, table, own).rows
-            return None if rows is None else Committed(Place(own, rows).version)
+            return None if rows is None else Committed(VersionPoint(own, rows).version)
 
-    def _refuse_moved(self, lake: Session, run: Run) -> None:
+    def _refuse_moved(self, lake: Session, run: DuckLakeRun) -> None:
         """Nothing, or ConflictError when the table is no longer where the run was planned."""
         with lake.transaction():
             now = read_position(lake, self.name)
@@ -250,14 +256,14 @@ class Committer:
             other = now.frontier.run_id if now.frontier else "nobody"
             raise self._conflict(run, f"its frontier is that of run {other}")
 
-    def _refuse_touched(self, lake: Session, table: Table, run: Run) -> None:
+    def _refuse_touched(self, lake: Session, table: Table, run: DuckLakeRun) -> None:
         """The same inside the transaction, asked of the transaction itself.
 
         The catalog's own tables are not read here: on SQLite a reader stops the writer.
         """
         if run.expected.version is None or run.expected.foreign or run.expected.unproven:
             return
-        after = Place.of(run.expected.version).snapshot
+        after = VersionPoint.of(run.expected.version).snapshot
         found = lake.rows(
             "SELECT snapshot_id, map_keys(changes), map_values(changes)"
             f" FROM ducklake_snapshots({literal(lake.alias)}) WHERE snapshot_id > {after}"
@@ -268,7 +274,7 @@ class Committer:
             if mine and is_foreign(mine):
                 raise self._conflict(run, f"{', '.join(sorted(mine))} in snapshot {number}")
 
-    def _move(self, lake: Session, run: Run, writer: Writer) -> None:
+    def _move(self, lake: Session, run: DuckLakeRun, writer: DuckLakeWriter) -> None:
         """Move the frontier's row, if it is still the one that the run was planned from."""
         before = read_cursor(lake, self.name)
         if isinstance(before, str):
@@ -306,7 +312,7 @@ class Committer:
             f" {literal(f'run {run.id}')}, extra_info => {literal(extra_info(run.id, writer.table))})"
         )
 
-    def _made_anew(self, lake: Session, run: Run, problem: str) -> Cursor:
+    def _made_anew(self, lake: Session, run: DuckLakeRun, problem: str) -> FrontierRow:
         """A new row for a frontier that somebody damaged, when the run rebuilds the table anyway."""
         if run.expected.unproven is None:
             raise self._conflict(run, problem)
@@ -318,11 +324,11 @@ class Committer:
         return made
 
     @staticmethod
-    def _row_version(run: Run, before: Cursor) -> str | None:
+    def _row_version(run: DuckLakeRun, before: FrontierRow) -> str | None:
         """The version that changed a row last, told on by a commit that changes none."""
         return before.row_version or run.expected.row_version or run.expected.version
 
-    def _finish(self, run: Run, landed: Committed) -> Committed:
+    def _finish(self, run: DuckLakeRun, landed: Committed) -> Committed:
         reach("ducklake.published")
         self._clean(run.id)
         reach("ducklake.cleaned")
@@ -332,12 +338,12 @@ class Committer:
         """Remove what of the run's files does not belong to the table; a failure is only told."""
         try:
             with session(self.address) as lake:
-                table = Catalog(lake).table(self.name)
+                table = CatalogRows(lake).table(self.name)
                 remove_unregistered(registered(lake, table), table, run_id)
         except Exception as error:
             log.warning('table "%s": files of run %s stay: %s', self.name, run_id, error)
 
-    def _conflict(self, run: Run, detail: str) -> ConflictError:
+    def _conflict(self, run: DuckLakeRun, detail: str) -> ConflictError:
         return ConflictError(
             f'somebody else moved table "{self.name}" first',
             detail=detail,
@@ -345,7 +351,7 @@ class Committer:
             run_id=run.id,
         )
 
-    def _failed(self, run: Run, step: str, cause: Exception | None) -> StepFailedError:
+    def _failed(self, run: DuckLakeRun, step: str, cause: Exception | None) -> StepFailedError:
         return StepFailedError(
             f'run "{run.id}" cannot {step} on table "{self.name}"',
             detail=_first_line(cause),
@@ -354,7 +360,7 @@ class Committer:
             step=step,
         )
 
-    def _unknown(self, run: Run, cause: Exception | None) -> UnknownOutcomeError:
+    def _unknown(self, run: DuckLakeRun, cause: Exception | None) -> UnknownOutcomeError:
         return UnknownOutcomeError(
             f'it is unknown whether run "{run.id}" landed in table "{self.name}"',
             detail=_first_line(cause),

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from grebe.compiler.program.text import ident, literal
 from grebe.errors import MissingExtraError, SourceError
+from grebe.program.duckdb_text import ident, literal
 from grebe.secrets import without_secrets
 
 if TYPE_CHECKING:
@@ -344,7 +344,7 @@ def _detach(address: Address) -> None:
 
 def _database(kind: str) -> DuckDBPyConnection:
     """The shared DuckDB with the extensions that a kind of catalog needs."""
-    from grebe.ducklake.extensions import load_extensions
+    from grebe.program.extensions import load_extensions
 
     if _process.database is None:
         try:

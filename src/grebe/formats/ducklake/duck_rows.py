@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from grebe.compiler.program.text import ident, literal
 from grebe.errors import SourceError
 from grebe.formats.base import WEIGHT
-from grebe.formats.ducklake.catalog import Table, names
+from grebe.formats.ducklake.catalog_rows import Table, names
 from grebe.formats.ducklake.connections import Session
-from grebe.formats.ducklake.schema import Field, selected
-from grebe.formats.ducklake.state import DataFile, State
+from grebe.formats.ducklake.schema import LakeField, selected
+from grebe.formats.ducklake.state import LakeFile, TableState
+from grebe.program.duckdb_text import ident, literal
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,8 +26,8 @@ class CatalogMovedError(SourceError):
 def rows_query(
     session: Session,
     table: Table,
-    state: State,
-    files: Sequence[DataFile],
+    state: TableState,
+    files: Sequence[LakeFile],
     items: str,
 ) -> str:
     """A query of some files' rows and of all inlined rows at a state's snapshot.
@@ -61,7 +61,7 @@ def rows_query(
 def feed_query(
     session: Session,
     table: Table,
-    fields: Sequence[Field],
+    fields: Sequence[LakeField],
     columns: Sequence[str],
     bounds: tuple[int, int],
 ) -> str:

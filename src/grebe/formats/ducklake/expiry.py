@@ -10,9 +10,9 @@ import re
 from collections.abc import Set
 from datetime import datetime
 
-from grebe.compiler.program.text import literal
 from grebe.formats.base import OWN, holds_view
 from grebe.formats.ducklake.connections import Session
+from grebe.program.duckdb_text import literal
 
 _NAME = r'"((?:[^"]|"")*)"'
 _CHANGE = re.compile(rf"[a-z_]+:(?:(\d+)|{_NAME}\.{_NAME})(?:,|$)")

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from grebe.errors import MissingExtraError, SourceError
-from grebe.formats.base import Place
-from grebe.formats.ducklake.opening import address_of
-from grebe.formats.moving import Adoption, Move, first_former
+from grebe.formats.ducklake.catalog import address_of
+from grebe.formats.moved_folders import Move, MovedTables, first_former
+from grebe.model import CatalogAddress
 
 _WITH_PATHS = (
     "ducklake_schema",
@@ -23,19 +23,19 @@ _WITH_PATHS = (
 Run = Callable[[str, list[object]], list[tuple[Any, ...]]]
 
 
-def catalog_file(place: Place) -> Path | None:
+def catalog_file(place: CatalogAddress) -> Path | None:
     """The file that a catalog is; None for one in a server."""
     address = address_of(place)
     return None if address.kind == "postgres" else Path(address.metadata)
 
 
-def is_embedded(place: Place, folder: str) -> bool:
+def is_embedded(place: CatalogAddress, folder: str) -> bool:
     """Whether the list of tables lies in the folder."""
     file = catalog_file(place)
     return file is not None and file.is_relative_to(folder)
 
 
-def stray(place: Place, folder: str) -> str | None:
+def stray(place: CatalogAddress, folder: str) -> str | None:
     """The folder that the catalog names in place of this one; None: it names this, or nothing."""
     file = catalog_file(place)
     if file is None or not file.is_file():
@@ -47,7 +47,7 @@ def stray(place: Place, folder: str) -> str | None:
         return None  # whoever opens the catalog tells what is wrong with it
 
 
-def outside(place: Place, move: Move) -> list[str]:
+def outside(place: CatalogAddress, move: Move) -> list[str]:
     """The folder of all files, where it lies elsewhere than the catalog."""
     file = catalog_file(place)
     if file is None or not file.is_file():
@@ -60,9 +60,9 @@ def outside(place: Place, move: Move) -> list[str]:
         ]
 
 
-def adopt(place: Place, move: Move) -> Adoption:
+def adopt(place: CatalogAddress, move: Move) -> MovedTables:
     """The catalog, with the folder of its files where they are: one transaction."""
-    done = Adoption()
+    done = MovedTables()
     file = catalog_file(place)
     if file is None or not file.is_file():
         return done
@@ -97,7 +97,7 @@ def _absolute(run: Run, table: str) -> list[tuple[Any, ...]]:
 
 
 @contextmanager
-def _opened(place: Place, file: Path, *, writes: bool) -> Iterator[Run]:
+def _opened(place: CatalogAddress, file: Path, *, writes: bool) -> Iterator[Run]:
     """The catalog's own tables, without DuckLake: it would refuse a folder that is not there."""
     if address_of(place).kind == "sqlite":
         with _sqlite(file, writes=writes) as run:

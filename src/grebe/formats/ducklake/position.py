@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from grebe.compiler.program.text import ident, literal
-from grebe.formats.ducklake.catalog import Catalog, Snapshot, Table
+from grebe.formats.ducklake.catalog_rows import CatalogRows, LakeSnapshot, Table
 from grebe.formats.ducklake.connections import Session
-from grebe.formats.ducklake.versions import KNOWN, ROW_KINDS, Place, current
+from grebe.formats.ducklake.versions import KNOWN, ROW_KINDS, VersionPoint, current
 from grebe.model import Frontier, Position, RunId, TableName, Version
+from grebe.program.duckdb_text import ident, literal
 
 AUTHOR = "grebe"
 UNKNOWN = "the snapshot of its last commit is not known"
@@ -65,7 +65,7 @@ def cursor_statements(lake: Session, name: TableName) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Cursor:
+class FrontierRow:
     """The row beside a storage table."""
 
     run: RunId | None
@@ -82,7 +82,7 @@ class Cursor:
     """The run's own snapshot, by the row itself: known when the snapshot is expired, too."""
 
 
-def read_cursor(lake: Session, name: TableName) -> Cursor | str:
+def read_cursor(lake: Session, name: TableName) -> FrontierRow | str:
     """The row, or what is wrong with it."""
     table = ident(lake.alias, name.schema, cursor_name(name.name))
     listed = ", ".join(ident(column) for column in COLUMNS)
@@ -92,7 +92,7 @@ def read_cursor(lake: Session, name: TableName) -> Cursor | str:
     if len(found) != 1:
         return f"its frontier has {len(found)} rows instead of one"
     row = found[0]
-    return Cursor(
+    return FrontierRow(
         run=row[0],
         frontier=row[1],
         base=row[2],
@@ -116,7 +116,7 @@ def _number(text: str | None) -> int | None:
 
 def read_position(lake: Session, name: TableName) -> Position:
     """The last published frontier, the version the table is at, and who else wrote to it."""
-    catalog = Catalog(lake)
+    catalog = CatalogRows(lake)
     table = catalog.table(name)
     newest = catalog.newest().id
     now = current(catalog, table, newest).place
@@ -129,7 +129,7 @@ def read_position(lake: Session, name: TableName) -> Position:
     own = cursor.written_at if known is None else known
     if own is None:
         return Position(_parsed(cursor.frontier), now.version, unproven=UNKNOWN)
-    row_version = Version(cursor.row_version or Place(own, cursor.rows).version)
+    row_version = Version(cursor.row_version or VersionPoint(own, cursor.rows).version)
     foreign, unproven = _others(lake, table, cursor, own, now)
     return Position(
         frontier=_parsed(cursor.frontier),
@@ -149,7 +149,7 @@ def own_snapshot(lake: Session, table: Table, run_id: RunId) -> int | None:
     return found
 
 
-def is_own(snapshot: Snapshot, table: Table) -> bool:
+def is_own(snapshot: LakeSnapshot, table: Table) -> bool:
     """Whether a commit is a run's, of this table: also of one that changed no row."""
     try:
         known = json.loads(snapshot.extra or "")
@@ -159,11 +159,15 @@ def is_own(snapshot: Snapshot, table: Table) -> bool:
 
 
 def _others(
-    lake: Session, table: Table, cursor: Cursor, own: int, now: Place
+    lake: Session, table: Table, cursor: FrontierRow, own: int, now: VersionPoint
 ) -> tuple[tuple[str, ...], str | None]:
     """What others did to the table since the run was planned; or why that cannot be known."""
-    catalog = Catalog(lake)
-    base = own - 1 if cursor.base is None else min(own - 1, Place.of(Version(cursor.base)).snapshot)
+    catalog = CatalogRows(lake)
+    base = (
+        own - 1
+        if cursor.base is None
+        else min(own - 1, VersionPoint.of(Version(cursor.base)).snapshot)
+    )
     touches = [s for s in catalog.touches(table, base) if s.id != own]
     foreign = tuple(_named(s) for s in touches if is_foreign(s.kinds))
     if catalog.columns(table, now.snapshot) != catalog.columns(table, own):
@@ -191,7 +195,7 @@ def _foreign_rows(found: int, wanted: int) -> tuple[str, ...]:
     return () if found == wanted else (f"it has {found} rows, its last commit left {wanted}",)
 
 
-def _named(snapshot: Snapshot) -> str:
+def _named(snapshot: LakeSnapshot) -> str:
     done = ", ".join(sorted(snapshot.kinds)) or "change"
     return f"{done} in snapshot {snapshot.id} by {snapshot.author or 'unknown'}"
 

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from grebe.compiler.program.text import ident
 from grebe.errors import SourceError
 from grebe.formats.identity import quoted
 from grebe.model import Column, Schema
+from grebe.program.duckdb_text import ident
 
 _SPARK = {
     "boolean": "boolean",
@@ -70,7 +70,7 @@ _DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class LakeField:
     """A column or a part of one, with the id that outlives its name."""
 
     id: int
@@ -80,9 +80,9 @@ class Field:
     nullable: bool = True
     default: str | None = None
     """What rows have that are older than the column."""
-    parts: tuple[Field, ...] = ()
+    parts: tuple[LakeField, ...] = ()
 
-    def leaves(self) -> Iterator[Field]:
+    def leaves(self) -> Iterator[LakeField]:
         """The field and all its parts."""
         yield self
         for part in self.parts:
@@ -99,20 +99,20 @@ class Field:
         return self.id, self.type, *inside
 
 
-def fields_of(rows: Iterable[Sequence[Any]]) -> tuple[Field, ...]:
+def fields_of(rows: Iterable[Sequence[Any]]) -> tuple[LakeField, ...]:
     """The top-level fields of rows (id, parent, name, type, begin, nullable, default), in order."""
     children: dict[int | None, list[Sequence[Any]]] = {}
     for row in rows:
         children.setdefault(row[1], []).append(row)
 
-    def built(row: Sequence[Any]) -> Field:
+    def built(row: Sequence[Any]) -> LakeField:
         parts = tuple(built(child) for child in children.get(row[0], ()))
-        return Field(row[0], row[2], row[3], row[4], bool(row[5]), row[6], parts)
+        return LakeField(row[0], row[2], row[3], row[4], bool(row[5]), row[6], parts)
 
     return tuple(built(row) for row in children.get(None, ()))
 
 
-def spark_text(field: Field) -> str:
+def spark_text(field: LakeField) -> str:
     """The Spark type of a field; of what Spark has no exact type for, DuckLake's own name."""
     match field.type:
         case "struct":
@@ -133,7 +133,7 @@ def _nested(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) else quoted(name)
 
 
-def inexact(field: Field) -> str | None:
+def inexact(field: LakeField) -> str | None:
     """The type in a field that cannot be read exactly, or None.
 
     A HUGEINT is a DOUBLE in DuckLake's files and so changes when inlined rows are flushed; Spark
@@ -146,7 +146,7 @@ def inexact(field: Field) -> str | None:
     return None
 
 
-def is_native(field: Field) -> bool:
+def is_native(field: LakeField) -> bool:
     """Whether Spark's Parquet reader gives what the field means."""
     return all(
         part.type in _NATIVE
@@ -156,7 +156,7 @@ def is_native(field: Field) -> bool:
     )
 
 
-def duckdb_text(field: Field) -> str:
+def duckdb_text(field: LakeField) -> str:
     """The DuckDB type whose Arrow form is the field's Spark type."""
     match field.type:
         case "struct":
@@ -172,32 +172,32 @@ def duckdb_text(field: Field) -> str:
             return _DUCKDB.get(kind, kind)
 
 
-def selected(fields: Sequence[Field], names: Sequence[str]) -> str:
+def selected(fields: Sequence[LakeField], names: Sequence[str]) -> str:
     """The items of a DuckDB SELECT of fields in types that Spark has, under other names."""
     return ", ".join(
         f"{_read(field)} AS {ident(name)}" for field, name in zip(fields, names, strict=True)
     )
 
 
-def _read(field: Field) -> str:
+def _read(field: LakeField) -> str:
     if is_native(field):
         return ident(field.name)
     return f"CAST({ident(field.name)} AS {duckdb_text(field)})"
 
 
-def to_model(fields: Sequence[Field]) -> Schema:
+def to_model(fields: Sequence[LakeField]) -> Schema:
     """The schema for the rest of grebe; equal columns, equal id."""
     columns = tuple(Column(f.id, f.name, spark_text(f), f.nullable) for f in fields)
     return Schema(hashlib.sha256(repr(columns).encode()).hexdigest()[:12], columns)
 
 
-def chosen(fields: Sequence[Field], ids: Sequence[int]) -> list[Field]:
+def chosen(fields: Sequence[LakeField], ids: Sequence[int]) -> list[LakeField]:
     """The fields of some ids, in the order asked for.
 
     Raises:
         SourceError: a column that is not there, or whose type cannot be read exactly.
     """
-    known: Mapping[int, Field] = {field.id: field for field in fields}
+    known: Mapping[int, LakeField] = {field.id: field for field in fields}
     found = []
     for number in ids:
         if number not in known:

@@ -13,11 +13,11 @@ from grebe.errors import (
     SourceReplacedError,
 )
 from grebe.formats.base import WEIGHT, Capabilities, Changes, Head, VersionStats, WindowStats
-from grebe.formats.ducklake.bounds import file_bounds
-from grebe.formats.ducklake.catalog import Catalog, Table
+from grebe.formats.ducklake.catalog_rows import CatalogRows, Table
 from grebe.formats.ducklake.connections import Address, Session, reading, session
-from grebe.formats.ducklake.schema import Field, chosen, inexact, spark_text, to_model
-from grebe.formats.ducklake.versions import Ends, Place, current, resolved
+from grebe.formats.ducklake.schema import LakeField, chosen, inexact, spark_text, to_model
+from grebe.formats.ducklake.stats import file_bounds
+from grebe.formats.ducklake.versions import Ends, VersionPoint, current, resolved
 from grebe.model import Reason, Schema, TableName, Version, Window
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class DuckLakeSource:
     def head(self) -> Head:
         """Identity, version and schema now; asked again only when the catalog moved."""
         with session(self._address) as lake:
-            catalog = Catalog(lake)
+            catalog = CatalogRows(lake)
             newest = catalog.newest()
             mark = (newest.id, newest.committed_at)
             if self._seen is not None and self._seen[0] == mark:
@@ -80,7 +80,7 @@ class DuckLakeSource:
     def schema_at(self, version: Version) -> Schema:
         """The schema that rows of a version are read with."""
         with reading(self._address) as lake:
-            table = Catalog(lake).table(self._name)
+            table = CatalogRows(lake).table(self._name)
             return to_model(self._fields(lake, table, version))
 
     def unreadable(self, window: Window, columns: Sequence[int]) -> Reason | None:
@@ -105,9 +105,9 @@ class DuckLakeSource:
         from grebe.formats.ducklake.state import read_state
 
         with reading(self._address) as lake:
-            table = Catalog(lake).table(self._name)
-            place = Place.of(version)
-            state = read_state(Catalog(lake), table, resolved(lake, table, place))
+            table = CatalogRows(lake).table(self._name)
+            place = VersionPoint.of(version)
+            state = read_state(CatalogRows(lake), table, resolved(lake, table, place))
             fields = chosen(self._fields(lake, table, version), columns)
             return VersionStats(
                 rows=place.rows,
@@ -143,16 +143,16 @@ class DuckLakeSource:
         return reader.changes(self._spark, self._budget)
 
     def _read(self, lake: Session, version: Version, columns: Sequence[int]) -> DataFrame:
-        from grebe.formats.ducklake.spark_rows import Side, read_weighted
+        from grebe.formats.ducklake.spark_rows import FileSide, read_weighted
         from grebe.formats.ducklake.state import read_state
 
         if self._spark is None:
             raise InternalError.broken(f'table "{self._name}" is to be read without a session')
-        catalog = Catalog(lake)
+        catalog = CatalogRows(lake)
         table = catalog.table(self._name)
         fields = chosen(self._fields(lake, table, version), columns)
-        state = read_state(catalog, table, resolved(lake, table, Place.of(version)))
-        side = Side(catalog.table_at(table, state.snapshot), state, state.files, fields, 1)
+        state = read_state(catalog, table, resolved(lake, table, VersionPoint.of(version)))
+        side = FileSide(catalog.table_at(table, state.snapshot), state, state.files, fields, 1)
         names = [field.name for field in fields]
         return read_weighted(self._spark(), lake, [side], names).drop(WEIGHT)
 
@@ -169,26 +169,26 @@ class DuckLakeSource:
                     raise
         raise InternalError.broken("a loop ended without an answer")
 
-    def _fields(self, lake: Session, table: Table, version: Version) -> tuple[Field, ...]:
-        return Catalog(lake).columns(table, Place.of(version).snapshot)
+    def _fields(self, lake: Session, table: Table, version: Version) -> tuple[LakeField, ...]:
+        return CatalogRows(lake).columns(table, VersionPoint.of(version).snapshot)
 
     def _both_fields(
         self, lake: Session, table: Table, window: Window
-    ) -> tuple[tuple[Field, ...], tuple[Field, ...]]:
+    ) -> tuple[tuple[LakeField, ...], tuple[LakeField, ...]]:
         now = self._fields(lake, table, window.upto)
         return now if window.after is None else self._fields(lake, table, window.after), now
 
     def _ends(self, lake: Session, window: Window) -> Ends:
-        table = Catalog(lake).table(self._name)
-        upto = Place.of(window.upto)
+        table = CatalogRows(lake).table(self._name)
+        upto = VersionPoint.of(window.upto)
         if window.after is None:
             return Ends(table, None, resolved(lake, table, upto), upto.rows)
-        after = Place.of(window.after)
+        after = VersionPoint.of(window.after)
         total = upto.rows - after.rows
         return Ends(table, resolved(lake, table, after), resolved(lake, table, upto), total)
 
 
-def head_at(catalog: Catalog, name: TableName, newest: int) -> Head:
+def head_at(catalog: CatalogRows, name: TableName, newest: int) -> Head:
     """Where a table stands at the newest snapshot of its catalog."""
     table = catalog.table(name)
     now = current(catalog, table, newest)
@@ -203,13 +203,13 @@ def head_at(catalog: Catalog, name: TableName, newest: int) -> Head:
 def heads(address: Address, names: Sequence[TableName]) -> dict[TableName, Head]:
     """Where several tables of one catalog stand at one and the same snapshot: a free cut."""
     with reading(address) as lake:
-        catalog = Catalog(lake)
+        catalog = CatalogRows(lake)
         newest = catalog.newest().id
         return {name: head_at(catalog, name, newest) for name in names}
 
 
 def _first_reason(
-    fields: tuple[Sequence[Field], Sequence[Field]], columns: Sequence[int]
+    fields: tuple[Sequence[LakeField], Sequence[LakeField]], columns: Sequence[int]
 ) -> Reason | None:
     before, now = ({field.id: field for field in side} for side in fields)
     for number in columns:
@@ -218,7 +218,7 @@ def _first_reason(
     return None
 
 
-def _column_reason(number: int, old: Field | None, new: Field | None) -> Reason | None:
+def _column_reason(number: int, old: LakeField | None, new: LakeField | None) -> Reason | None:
     if old is None or new is None:
         known = new or old
         label = f'column "{known.name}"' if known else f"column id {number}"

@@ -18,17 +18,16 @@ from typing import TYPE_CHECKING
 
 from pyroaring import BitMap64
 
-from grebe.compiler.program.text import literal
 from grebe.errors import SourceError
 from grebe.formats.base import WEIGHT
-from grebe.formats.ducklake.catalog import Table, refuse_plain
+from grebe.formats.ducklake.catalog_rows import Table, refuse_plain
 from grebe.formats.ducklake.connections import Session
 from grebe.formats.ducklake.duck_rows import rows_query
-from grebe.formats.ducklake.schema import Field, selected, spark_text
+from grebe.formats.ducklake.schema import LakeField, selected, spark_text
 from grebe.formats.ducklake.state import (
-    DataFile,
+    LakeFile,
     Reading,
-    State,
+    TableState,
     deleted_positions,
     divided,
     earlier_types,
@@ -50,6 +49,7 @@ from grebe.formats.spark_files import (
     without,
 )
 from grebe.formats.weights import FileWeights, Weights
+from grebe.program.duckdb_text import literal
 from grebe.sql_text import made
 
 if TYPE_CHECKING:
@@ -66,19 +66,19 @@ _BY_ID = "spark.sql.parquet.fieldId.read.enabled"
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class FileSide:
     """Some files of a state that count with a sign, and the columns that are read of them."""
 
     table: Table
     """The table under the name that it has in the state."""
-    state: State
-    files: Sequence[DataFile]
-    fields: Sequence[Field]
+    state: TableState
+    files: Sequence[LakeFile]
+    fields: Sequence[LakeField]
     sign: int
 
 
 def read_weighted(
-    spark: SparkSession, session: Session, sides: Sequence[Side], names: Sequence[str]
+    spark: SparkSession, session: Session, sides: Sequence[FileSide], names: Sequence[str]
 ) -> DataFrame:
     """All rows of the sides with their weights, in the names given; nothing runs yet."""
     table = sides[0].table
@@ -91,7 +91,7 @@ def read_weighted(
         if field.id in known_names and not field.name.startswith("_")
     }
     readings = [divided(s.state, s.files, s.fields, earlier, mappings) for s in sides]
-    groups: dict[int | None, Weights[DataFile]] = {}
+    groups: dict[int | None, Weights[LakeFile]] = {}
     for side, reading in zip(sides, readings, strict=True):
         deleted = deleted_positions(session, table, side.state, reading.native)
         for file in reading.native:
@@ -132,8 +132,8 @@ def as_spark_spells(path: str) -> str:
 
 def _native(
     spark: SparkSession,
-    weights: Weights[DataFile],
-    fields: Sequence[Field],
+    weights: Weights[LakeFile],
+    fields: Sequence[LakeField],
     names: Sequence[str],
     mapping: Mapping[int, str] | None,
     *,
@@ -164,7 +164,7 @@ def _native(
     reader = spark.read.schema(shape).option("datetimeRebaseMode", "CORRECTED")
     reader = reader.option("int96RebaseMode", "CORRECTED").option("recursiveFileLookup", "true")
 
-    def read(entries: Sequence[FileWeights[DataFile]]) -> DataFrame:
+    def read(entries: Sequence[FileWeights[LakeFile]]) -> DataFrame:
         return reader.parquet(*[escape_glob(entry.file.path) for entry in entries])
 
     def weighted(rows: DataFrame, weight: Column) -> DataFrame:
@@ -190,7 +190,7 @@ def _native(
     return reduce(lambda left, right: left.unionAll(right), frames)
 
 
-def _is_live(entry: FileWeights[DataFile]) -> bool:
+def _is_live(entry: FileWeights[LakeFile]) -> bool:
     """Whether the rows of a file count once, and those that are marked not at all."""
     return entry.base == 1 and entry.marks.keys() == {-1}
 
@@ -198,7 +198,7 @@ def _is_live(entry: FileWeights[DataFile]) -> bool:
 def _marked(
     spark: SparkSession,
     files: DataFrame,
-    entries: Sequence[FileWeights[DataFile]],
+    entries: Sequence[FileWeights[LakeFile]],
     columns: Sequence[str],
 ) -> tuple[DataFrame, Column]:
     """Rows of files of which some positions count otherwise, and the weight of each."""
@@ -223,7 +223,7 @@ def _marked(
     return rows, weight + sf.coalesce(sf.col(MARK), sf.lit(0))
 
 
-def _spark_type(field: Field, *, by_id: bool) -> DataType:
+def _spark_type(field: LakeField, *, by_id: bool) -> DataType:
     """The Spark type, with the ids of nested parts in its metadata."""
     from pyspark.sql import types as st
 
@@ -252,7 +252,7 @@ def _spark_type(field: Field, *, by_id: bool) -> DataType:
 def _special(
     spark: SparkSession,
     session: Session,
-    sides: Sequence[Side],
+    sides: Sequence[FileSide],
     readings: Sequence[Reading],
     names: Sequence[str],
 ) -> list[DataFrame]:
@@ -296,7 +296,7 @@ def _staged(
     return spark.read.schema(shape).parquet(escape_glob(str(folder)))
 
 
-def _empty(spark: SparkSession, fields: Sequence[Field], names: Sequence[str]) -> DataFrame:
+def _empty(spark: SparkSession, fields: Sequence[LakeField], names: Sequence[str]) -> DataFrame:
     items = [
         f"CAST(NULL AS {spark_text(field)}) AS {quoted(name)}"
         for field, name in zip(fields, names, strict=True)

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from pyroaring import BitMap64
 
-from grebe.compiler.program.text import ident
 from grebe.errors import CorruptFileError, HistoryExpiredError, InternalError
-from grebe.formats.ducklake.catalog import Catalog, Table, joined, live, names
+from grebe.formats.ducklake.catalog_rows import CatalogRows, Table, joined, live, names
 from grebe.formats.ducklake.connections import Session
-from grebe.formats.ducklake.schema import Field, is_native
+from grebe.formats.ducklake.schema import LakeField, is_native
 from grebe.formats.files import local_path
+from grebe.program.duckdb_text import ident
 
 _SINCE = "_ducklake_internal_snapshot_id"
 OWN_FOLDER = "__grebe_run_"
@@ -21,7 +21,7 @@ OWN_FOLDER = "__grebe_run_"
 
 
 @dataclass(frozen=True, slots=True)
-class Deletes:
+class DeletedRows:
     """A file that lists deleted positions of one data file."""
 
     id: int
@@ -41,7 +41,7 @@ class Deletes:
 
 
 @dataclass(frozen=True, slots=True)
-class DataFile:
+class LakeFile:
     """A data file of the table, with what is deleted of it at the state's snapshot."""
 
     id: int
@@ -55,7 +55,7 @@ class DataFile:
     """Which names its columns have, for a file that was written by somebody else."""
     partial_max: int | None
     """The newest snapshot whose rows it holds, for a file made of several commits'."""
-    deletes: Deletes | None = None
+    deletes: DeletedRows | None = None
     inlined_deletes: int = 0
 
     def whole_at(self, snapshot: int) -> bool:
@@ -80,11 +80,11 @@ class DataFile:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class TableState:
     """All rows of a table at one snapshot, by where they are."""
 
     snapshot: int
-    files: tuple[DataFile, ...]
+    files: tuple[LakeFile, ...]
     inlined: tuple[tuple[str, int], ...]
     """Tables of the catalog that hold rows, with how many count."""
 
@@ -103,7 +103,7 @@ class State:
         return sum(file.size for file in self.files)
 
 
-def read_state(catalog: Catalog, table: Table, snapshot: int) -> State:
+def read_state(catalog: CatalogRows, table: Table, snapshot: int) -> TableState:
     """The state at a snapshot."""
     meta = catalog.session.meta
     inlined = _inlined_deletes(catalog, table, snapshot)
@@ -134,9 +134,9 @@ def read_state(catalog: Catalog, table: Table, snapshot: int) -> State:
             path = joined(table.folder, row[11], row[12])
             newest = flushed if row[16] is None and row[17] < flushed else row[16]
             plain = row[14] == "parquet" and row[15]
-            deletes = Deletes(row[10], path, row[13], plain, newest, dated=row[16] is not None)
+            deletes = DeletedRows(row[10], path, row[13], plain, newest, dated=row[16] is not None)
         files.append(
-            DataFile(
+            LakeFile(
                 id=row[0],
                 path=joined(table.folder, row[1], row[2]),
                 records=row[3],
@@ -149,10 +149,10 @@ def read_state(catalog: Catalog, table: Table, snapshot: int) -> State:
                 inlined_deletes=inlined.get(row[0], 0),
             )
         )
-    return State(snapshot, tuple(files), _inlined_rows(catalog, table, snapshot))
+    return TableState(snapshot, tuple(files), _inlined_rows(catalog, table, snapshot))
 
 
-def _inlined_rows(catalog: Catalog, table: Table, snapshot: int) -> tuple[tuple[str, int], ...]:
+def _inlined_rows(catalog: CatalogRows, table: Table, snapshot: int) -> tuple[tuple[str, int], ...]:
     meta = catalog.session.meta
     found = []
     for name in catalog.inlined(table):
@@ -164,7 +164,7 @@ def _inlined_rows(catalog: Catalog, table: Table, snapshot: int) -> tuple[tuple[
     return tuple(found)
 
 
-def _inlined_deletes(catalog: Catalog, table: Table, snapshot: int) -> dict[int, int]:
+def _inlined_deletes(catalog: CatalogRows, table: Table, snapshot: int) -> dict[int, int]:
     name = f"ducklake_inlined_delete_{table.id}"
     if not catalog.has(name):
         return {}
@@ -176,7 +176,7 @@ def _inlined_deletes(catalog: Catalog, table: Table, snapshot: int) -> dict[int,
 
 
 def deleted_positions(
-    session: Session, table: Table, state: State, files: Collection[DataFile]
+    session: Session, table: Table, state: TableState, files: Collection[LakeFile]
 ) -> dict[int, BitMap64]:
     """The positions that are deleted of each file, by file id; the files must be plain."""
     whole = {f.deletes.path: f.id for f in files if f.deletes and f.whole_at(state.snapshot)}
@@ -208,7 +208,7 @@ def deleted_positions(
     return found
 
 
-def rows_listed(session: Session, table: Table, state: State) -> int | None:
+def rows_listed(session: Session, table: Table, state: TableState) -> int | None:
     """The number of rows by what is listed as deleted; None when only DuckLake can tell."""
     if not all(file.known_at(state.snapshot) for file in state.files):
         return None
@@ -240,21 +240,21 @@ def _listed(session: Session, ids: Mapping[str, int], condition: str) -> dict[in
 class Reading:
     """How the rows of some files are read: by Spark from the files, or by DuckDB."""
 
-    native: tuple[DataFile, ...]
-    special: tuple[DataFile, ...]
+    native: tuple[LakeFile, ...]
+    special: tuple[LakeFile, ...]
 
 
 def divided(
-    state: State,
-    files: Sequence[DataFile],
-    fields: Sequence[Field],
+    state: TableState,
+    files: Sequence[LakeFile],
+    fields: Sequence[LakeField],
     earlier: Mapping[int, Sequence[tuple[int, str]]],
     mappings: Mapping[int, Mapping[int, str] | None],
 ) -> Reading:
     """Who reads which file. ``earlier`` has the types that a column had and until when."""
     readable = all(is_native(field) for field in fields)
-    native: list[DataFile] = []
-    special: list[DataFile] = []
+    native: list[LakeFile] = []
+    special: list[LakeFile] = []
     for file in files:
         plain = (
             readable
@@ -267,13 +267,15 @@ def divided(
     return Reading(tuple(native), tuple(special))
 
 
-def _named(file: DataFile, fields: Sequence[Field], mapping: Mapping[int, str] | None) -> bool:
+def _named(file: LakeFile, fields: Sequence[LakeField], mapping: Mapping[int, str] | None) -> bool:
     """Whether columns can be taken by name: of files that grebe wrote, so the types are right."""
     own = f"/{OWN_FOLDER}" in file.path
     return own and mapping is not None and all(field.id in mapping for field in fields)
 
 
-def _differs(part: Field, file: DataFile, earlier: Mapping[int, Sequence[tuple[int, str]]]) -> bool:
+def _differs(
+    part: LakeField, file: LakeFile, earlier: Mapping[int, Sequence[tuple[int, str]]]
+) -> bool:
     """Whether the file is older than a default or than the type of a part of a column."""
     if part.default is not None and part.begin > file.begin:
         return True
@@ -320,7 +322,7 @@ def name_mappings(session: Session, table: Table) -> dict[int, dict[int, str] | 
     return found
 
 
-def touched(before: State, after: State) -> tuple[list[DataFile], list[DataFile]]:
+def touched(before: TableState, after: TableState) -> tuple[list[LakeFile], list[LakeFile]]:
     """The files of each state whose rows do not all count the same in the other."""
     cut = min(before.snapshot, after.snapshot)
     sides = ({file.signature for file in before.files}, {file.signature for file in after.files})

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 
 from sqlglot import ParseError, exp
 
-from grebe.compiler.program.text import ident, literal
 from grebe.errors import ConflictError, SourceError, StepFailedError, UnknownTableError
 from grebe.formats.base import Committed, Orphan, Write
-from grebe.formats.ducklake.catalog import Catalog
-from grebe.formats.ducklake.commit import Committer, fence
+from grebe.formats.ducklake.catalog_rows import CatalogRows
+from grebe.formats.ducklake.commit import DuckLakeCommitter, fence
 from grebe.formats.ducklake.connections import Address, Session, reading, session
 from grebe.formats.ducklake.position import cursor_statements, read_cursor, read_position
-from grebe.formats.ducklake.staging import (
+from grebe.formats.ducklake.staged_rows import (
     is_registered,
     left_behind,
     registered,
@@ -24,6 +23,7 @@ from grebe.formats.ducklake.staging import (
 )
 from grebe.formats.refusals import refused_partitions, reserved_column, unknown_partition
 from grebe.model import Frontier, Partition, Position, RunId, Schema, TableName
+from grebe.program.duckdb_text import ident, literal
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -61,8 +61,8 @@ class DuckLakeStorage:
         with session(self.address, create=True) as lake:
             if not self._exists(lake):
                 self._create(lake, schema, properties, partitions)
-            table = Catalog(lake).table(self.name)
-            stored = Catalog(lake).columns(table, Catalog(lake).newest().id)
+            table = CatalogRows(lake).table(self.name)
+            stored = CatalogRows(lake).columns(table, CatalogRows(lake).newest().id)
             found = [field.name for field in stored]
             if found != list(schema.names):
                 raise ConflictError(
@@ -113,7 +113,7 @@ class DuckLakeStorage:
 
     def _exists(self, lake: Session) -> bool:
         try:
-            Catalog(lake).table(self.name)
+            CatalogRows(lake).table(self.name)
         except UnknownTableError:
             return False
         return True
@@ -121,7 +121,7 @@ class DuckLakeStorage:
     def properties(self) -> dict[str, str]:
         """What the table was made with: the definition of its view."""
         with reading(self.address) as lake:
-            table = Catalog(lake).table(self.name)
+            table = CatalogRows(lake).table(self.name)
             found = lake.rows(
                 f"SELECT value FROM {lake.meta}.ducklake_tag WHERE object_id = {table.id}"
                 " AND key = 'comment' AND end_snapshot IS NULL"
@@ -142,12 +142,14 @@ class DuckLakeStorage:
 
     def commit(self, writes: Sequence[Write], frontier: Frontier, expected: Position) -> Committed:
         """Move the table once, rows and frontier together, if it is still at ``expected``."""
-        return Committer(self.spark, self.name, self.address).commit(writes, frontier, expected)
+        return DuckLakeCommitter(self.spark, self.name, self.address).commit(
+            writes, frontier, expected
+        )
 
     def orphans(self) -> tuple[Orphan, ...]:
         """The folders of runs that did not finish, running ones included, oldest first."""
         with reading(self.address) as lake:
-            table = Catalog(lake).table(self.name)
+            table = CatalogRows(lake).table(self.name)
             known = registered(lake, table)
             last = self._last_run(lake)
         return tuple(
@@ -159,7 +161,7 @@ class DuckLakeStorage:
     def abandon(self, run_id: RunId) -> None:
         """Remove the run's files that the table does not own, after it can no longer publish."""
         with session(self.address) as lake:
-            table = Catalog(lake).table(self.name)
+            table = CatalogRows(lake).table(self.name)
             if run_id not in {run for run, _ in left_behind(table)}:
                 return
             if not is_registered(registered(lake, table), run_id):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from grebe.errors import HistoryExpiredError, SourceReplacedError
-from grebe.formats.ducklake.catalog import Catalog, Snapshot, Table
+from grebe.formats.ducklake.catalog_rows import CatalogRows, LakeSnapshot, Table
 from grebe.formats.ducklake.connections import Session
 from grebe.formats.ducklake.state import read_state, rows_listed
 from grebe.model import Version
@@ -36,7 +36,7 @@ _KNOWN_ROWS: dict[tuple[object, ...], int] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class VersionPoint:
     """What a version says: the snapshot that made it, and how many rows there were."""
 
     snapshot: int
@@ -48,7 +48,7 @@ class Place:
         return Version(f"{self.snapshot}:{self.rows}")
 
     @classmethod
-    def of(cls, version: Version) -> Place:
+    def of(cls, version: Version) -> VersionPoint:
         """The place of a version."""
         snapshot, _, rows = version.partition(":")
         try:
@@ -75,13 +75,13 @@ class Current:
     """Where a table stands: its place, the commit that made it if that still exists."""
 
     table: Table
-    place: Place
+    place: VersionPoint
     newest: int
     """The newest snapshot of the whole catalog."""
-    made_by: Snapshot | None
+    made_by: LakeSnapshot | None
 
 
-def current(catalog: Catalog, table: Table, newest: int) -> Current:
+def current(catalog: CatalogRows, table: Table, newest: int) -> Current:
     """The version of a table at the newest snapshot of its catalog."""
     touches = catalog.touches(table, after=-1)
     made_by = touches[-1] if touches else None
@@ -91,23 +91,23 @@ def current(catalog: Catalog, table: Table, newest: int) -> Current:
         # The commit that made it may be expired while an older one is left, which shows other rows.
         trace = catalog.last_trace(table)
         if made_by is None or made_by.id < trace:
-            return Current(table, Place(trace, rows), newest, None)
-    return Current(table, Place(made_by.id, rows), newest, made_by)
+            return Current(table, VersionPoint(trace, rows), newest, None)
+    return Current(table, VersionPoint(made_by.id, rows), newest, made_by)
 
 
-def place_at(session: Session, table: Table, snapshot: int) -> Place:
+def place_at(session: Session, table: Table, snapshot: int) -> VersionPoint:
     """The place of a snapshot that exists and touched the table."""
-    catalog = Catalog(session)
+    catalog = CatalogRows(session)
     rows = read_state(catalog, table, snapshot).rows
-    return Place(snapshot, _counted(catalog, table, snapshot) if rows is None else rows)
+    return VersionPoint(snapshot, _counted(catalog, table, snapshot) if rows is None else rows)
 
 
-def _counted(catalog: Catalog, table: Table, snapshot: int) -> int:
+def _counted(catalog: CatalogRows, table: Table, snapshot: int) -> int:
     named = catalog.table_at(table, snapshot).sql(catalog.session)
     return int(catalog.session.row(f"SELECT count(*) FROM {named} AT (VERSION => {snapshot})")[0])
 
 
-def _rows_at(catalog: Catalog, table: Table, place: Place) -> int:
+def _rows_at(catalog: CatalogRows, table: Table, place: VersionPoint) -> int:
     """How many rows a snapshot shows now.
 
     DuckLake dates a delete before its commit: one that another commit overtook shows too early. What
@@ -128,14 +128,14 @@ def _rows_at(catalog: Catalog, table: Table, place: Place) -> int:
     return known
 
 
-def resolved(session: Session, table: Table, place: Place) -> int:
+def resolved(session: Session, table: Table, place: VersionPoint) -> int:
     """A snapshot that exists and holds exactly the rows of a place.
 
     Raises:
         SourceReplacedError: the table is younger than the place.
         HistoryExpiredError: nothing that is left can be proved to hold the same rows.
     """
-    catalog = Catalog(session)
+    catalog = CatalogRows(session)
     if table.begin > place.snapshot:
         raise SourceReplacedError(
             f'table "{table.schema}.{table.name}" was created anew',

@@ -14,11 +14,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from grebe.formats.base import WEIGHT, Changes, WindowStats, check_total
-from grebe.formats.ducklake.catalog import Catalog, Table
+from grebe.formats.ducklake.catalog_rows import CatalogRows, Table
 from grebe.formats.ducklake.connections import Session
 from grebe.formats.ducklake.duck_rows import feed_query, rows_query, weighted
-from grebe.formats.ducklake.schema import Field, selected
-from grebe.formats.ducklake.state import DataFile, State, read_state, touched
+from grebe.formats.ducklake.schema import LakeField, selected
+from grebe.formats.ducklake.state import LakeFile, TableState, read_state, touched
 from grebe.formats.ducklake.versions import INSERTS, KNOWN, REWRITES, ROW_KINDS, Ends
 from grebe.model import TableName, Window
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-_NOTHING = State(-1, (), ())
+_NOTHING = TableState(-1, (), ())
 
 
 def stats(lake: Session, ends: Ends) -> WindowStats:
@@ -52,7 +52,7 @@ def stats(lake: Session, ends: Ends) -> WindowStats:
     )
 
 
-def _inlined(state: State) -> int:
+def _inlined(state: TableState) -> int:
     return sum(count for _, count in state.inlined)
 
 
@@ -62,21 +62,21 @@ class States:
     def __init__(self, lake: Session, ends: Ends) -> None:
         self.lake = lake
         self.ends = ends
-        self.catalog = Catalog(lake)
+        self.catalog = CatalogRows(lake)
 
     @cached_property
-    def old(self) -> State:
+    def old(self) -> TableState:
         """The state that the window begins with."""
         after = self.ends.after
         return _NOTHING if after is None else read_state(self.catalog, self.ends.table, after)
 
     @cached_property
-    def new(self) -> State:
+    def new(self) -> TableState:
         """The state that the window ends with."""
         return read_state(self.catalog, self.ends.table, self.ends.upto)
 
     @cached_property
-    def touched(self) -> tuple[list[DataFile], list[DataFile]]:
+    def touched(self) -> tuple[list[LakeFile], list[LakeFile]]:
         """The files that differ, of either end."""
         return touched(self.old, self.new)
 
@@ -85,7 +85,7 @@ class States:
         """Whether any file differs, or there are inlined rows, which may."""
         return any(self.touched) or bool(self.old.inlined or self.new.inlined)
 
-    def table_at(self, state: State) -> Table:
+    def table_at(self, state: TableState) -> Table:
         """The table under the name that it has in a state."""
         return self.catalog.table_at(self.ends.table, state.snapshot)
 
@@ -137,8 +137,8 @@ class WindowReader:
     window: Window
     lake: Session
     ends: Ends
-    fields: Sequence[Field]
-    before: Sequence[Field]
+    fields: Sequence[LakeField]
+    before: Sequence[LakeField]
 
     def changes(self, spark: Callable[[], SparkSession] | None, budget: int) -> Changes:
         """The consolidated changes, on the driver when they fit there."""
@@ -180,7 +180,7 @@ class WindowReader:
         after, upto = self.ends.after, self.ends.upto
         assert after is not None
         low, high = sorted((after, upto))
-        table = Catalog(self.lake).table_at(self.ends.table, high)
+        table = CatalogRows(self.lake).table_at(self.ends.table, high)
         fields = self.fields if upto == high else self.before
         query = feed_query(self.lake, table, fields, self._names, (low + 1, high))
         rows = self.lake.arrow(query)
@@ -210,14 +210,14 @@ class WindowReader:
         return weighted(self.lake, f"SELECT {items} FROM {table} {at} LIMIT 0", 1)
 
     def _by_spark(self, states: States, spark: SparkSession) -> Changes:
-        from grebe.formats.ducklake.spark_rows import Side, read_weighted
+        from grebe.formats.ducklake.spark_rows import FileSide, read_weighted
         from grebe.formats.identity import consolidate_frame
 
         gone, came = states.touched
-        sides = [Side(states.table_at(states.new), states.new, came, self.fields, 1)]
+        sides = [FileSide(states.table_at(states.new), states.new, came, self.fields, 1)]
         if self.ends.after is not None:
             old = states.table_at(states.old)
-            sides.append(Side(old, states.old, gone, self.before, -1))
+            sides.append(FileSide(old, states.old, gone, self.before, -1))
         frame = read_weighted(spark, self.lake, sides, self._names)
         return Changes("files/spark", frame=consolidate_frame(frame), total=self.ends.total)
 
@@ -230,7 +230,7 @@ class WindowReader:
         return Changes("metadata", arrow=pa.table({WEIGHT: weights}), bytes_read=0, total=total)
 
 
-def moved(gone: Sequence[DataFile], came: Sequence[DataFile]) -> int:
+def moved(gone: Sequence[LakeFile], came: Sequence[LakeFile]) -> int:
     """About how many rows differ between two lists of files, by what they say of themselves."""
     old, new = ({file.id: file for file in files} for files in (gone, came))
     both = old.keys() & new.keys()

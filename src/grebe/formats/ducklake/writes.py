@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from grebe.compiler.program.text import ident, literal
 from grebe.errors import CheckFailedError, InternalError
 from grebe.formats.base import ACTION, CHANGE, TARGET, Append, Merge, Overwrite
-from grebe.formats.ducklake.catalog import Table, names
+from grebe.formats.ducklake.catalog_rows import Table, names
 from grebe.formats.ducklake.connections import Session
-from grebe.formats.ducklake.schema import Field, duckdb_text
-from grebe.formats.ducklake.staging import Staged
+from grebe.formats.ducklake.schema import LakeField, duckdb_text
+from grebe.formats.ducklake.staged_rows import Staged
 from grebe.model import RunId, TableName
+from grebe.program.duckdb_text import ident, literal
 from grebe.sql_text import made
 
 _DOOMED = f"temp.main.{made('doomed')}"
@@ -21,13 +21,13 @@ _ID = made("id")
 
 
 @dataclass(slots=True)
-class Writer:
+class DuckLakeWriter:
     """Applies staged writes to one table, inside a transaction that somebody else ends."""
 
     lake: Session
     name: TableName
     table: Table
-    fields: Sequence[Field]
+    fields: Sequence[LakeField]
     run_id: RunId
     inserted: int = 0
     updated: int = 0
@@ -198,7 +198,7 @@ class Writer:
         )
 
 
-def comparable(expression: str, field: Field, depth: int = 0) -> str:
+def comparable(expression: str, field: LakeField, depth: int = 0) -> str:
     """An expression that is equal exactly when the value is: of maps, the sorted entries."""
     if not any(part.type == "map" for part in field.leaves()):
         return expression

@@ -1,258 +1,288 @@
-"""Where a table's current metadata file is. Standard library only: "nothing changed" starts here."""
+"""Opens Iceberg tables: which catalog finds them, who reads their files."""
 
 from __future__ import annotations
 
-import re
-import sqlite3
-from collections.abc import Callable, Mapping
-from contextlib import closing
+import gzip
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
-from urllib.parse import parse_qsl, urlsplit
+from typing import TYPE_CHECKING
 
-from grebe.errors import ConfigError, MissingExtraError, SourceError, UnknownTableError
-from grebe.formats.files import local_path
-from grebe.model import TableName
-from grebe.secrets import without_secrets
+from grebe.errors import (
+    CorruptFileError,
+    HistoryExpiredError,
+    StepFailedError,
+    UnknownTableError,
+)
+from grebe.formats.base import (
+    LOST_TEXT,
+    STAGED,
+    Expiry,
+    Select,
+    Session,
+    Source,
+    Storage,
+    holds_view,
+)
+from grebe.formats.files import DriverFiles, Files, SparkFiles, local_path, torn
+from grebe.formats.iceberg.history import History, Lineage, MetadataReader
+from grebe.formats.iceberg.locators import Locator, SqlLocator, locator_of
+from grebe.formats.iceberg.metadata import parse_metadata
+from grebe.formats.iceberg.position import read_position
+from grebe.formats.iceberg.source import IcebergSource
+from grebe.formats.iceberg.statements import expire, partition_items
+from grebe.formats.iceberg.storage import IcebergStorage
+from grebe.formats.spark_names import (
+    described_view,
+    is_table,
+    run,
+    set_properties,
+    stored_in,
+    tables_beside,
+)
+from grebe.model import CatalogAddress, Partition, Position, TableName, Version
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 
-class Locator(Protocol):
-    """Finds a table's current metadata file."""
-
-    needs_spark: bool
-
-    def metadata_location(self, name: TableName) -> str:
-        """The location of the metadata file that is current now."""
-
-
-@runtime_checkable
-class SqlLocator(Protocol):
-    """A catalog whose rows can be written, too."""
-
-    def forgets(self, name: TableName, kind: str) -> bool:
-        """Whether the name is in the list as that of a TABLE or a VIEW."""
-
-    def forget(self, name: TableName) -> None:
-        """Take a table out of the list, whatever became of its files."""
+def catalog_properties(place: CatalogAddress) -> dict[str, str]:
+    """What Iceberg has to know of a catalog of ours; of one that Spark already has, nothing."""
+    if place.spark_catalog:
+        return {}
+    known = {"type": place.type, "uri": place.uri, "warehouse": place.root}
+    # Views exist from this layout of the catalog's own tables on.
+    known["jdbc.schema-version"] = "V1" if place.type == "jdbc" else None
+    return {key: value for key, value in known.items() if value} | dict(place.options)
 
 
-_FORGET = (
-    "DELETE FROM iceberg_tables"
-    " WHERE catalog_name = {0} AND table_namespace = {0} AND table_name = {0}"
-)
-_QUERY = (
-    "SELECT metadata_location FROM iceberg_tables"
-    " WHERE catalog_name = {0} AND table_namespace = {0} AND table_name = {0}"
-)
-_KIND = f"{_QUERY.replace('metadata_location', 'iceberg_type')}"
-_NAMES = "SELECT table_namespace, table_name FROM iceberg_tables WHERE catalog_name = {0}"
+@dataclass(frozen=True, slots=True)
+class IcebergTables:
+    """The tables of one Iceberg catalog."""
 
+    place: CatalogAddress
 
-class SqliteLocator:
-    """The row of a JDBC catalog in an SQLite file."""
+    def relation(self, name: TableName) -> str:
+        """The name that Spark knows the table by."""
+        return self._known(name).quoted()
 
-    needs_spark = False
+    def source(self, name: TableName, spark: Session) -> Source:
+        """The table as a source."""
+        known = self._known(name)
+        return IcebergSource(known, self._locator(spark), self._files(spark), spark=spark)
 
-    def __init__(self, path: str, catalog: str) -> None:
-        self._path = path
-        self._catalog = catalog
+    def storage(self, name: TableName, session: SparkSession) -> Storage:
+        """The table as a view's storage."""
 
-    def metadata_location(self, name: TableName) -> str:
-        """The location in the table's row."""
-        file = Path(self._path).absolute()
-        if _is_missing(file):
-            raise UnknownTableError.named(str(name), [])  # Spark makes it when it is first used
-        uri = f"{file.as_uri()}?mode=ro"
+        def spark() -> SparkSession:
+            return session
+
+        known = self._known(name)
+        reader = MetadataReader(self._locator(spark), self._files(spark), known)
+        return IcebergStorage(session, known, reader, self.place.format_version)
+
+    def position(self, name: TableName, spark: Session) -> Position | None:
+        """The position of a storage table, from the catalog and its metadata files."""
+        reader = MetadataReader(self._locator(spark), self._files(spark), self._known(name))
         try:
-            with closing(sqlite3.connect(uri, uri=True, timeout=10)) as connection:
-                row = connection.execute(
-                    _QUERY.format("?"), (self._catalog, name.schema, name.name)
-                ).fetchone()
-                if row:
-                    return str(row[0])
-                known = connection.execute(_NAMES.format("?"), (self._catalog,)).fetchall()
-        except sqlite3.Error as error:
-            if "no such table" not in str(error) or not _is_unused(file):
-                raise SourceError(
-                    f'catalog "{self._catalog}" cannot be read', detail=f"{self._path}: {error}"
-                ) from error
-            known = []
-        raise UnknownTableError.named(str(name), [f"{name.catalog}.{s}.{t}" for s, t in known])
+            return read_position(Lineage(reader, reader.read()))
+        except UnknownTableError:
+            return None
 
-    def forgets(self, name: TableName, kind: str) -> bool:
-        """True when the row of the name is of that kind; one without a kind is a table's."""
-        with closing(sqlite3.connect(self._path, timeout=10)) as connection:
-            key = (self._catalog, name.schema, name.name)
-            found = connection.execute(_KIND.format("?"), key).fetchone()
-        return found is not None and (found[0] or "TABLE") == kind
+    def publish(self, name: TableName, session: SparkSession, select: Select) -> None:
+        """An Iceberg view, replaced in one step."""
+        view = self._known(name).quoted()
+        if self.shown(name, lambda: session) == LOST_TEXT:
+            self.unpublish(name, lambda: session)  # nothing can be put in the place of what is lost
+        session.sql(f"CREATE OR REPLACE VIEW {view} AS {select('spark')}").collect()
 
-    def forget(self, name: TableName) -> None:
-        """Delete the table's row."""
-        with closing(sqlite3.connect(self._path, timeout=10)) as connection, connection:
-            connection.execute(_FORGET.format("?"), (self._catalog, name.schema, name.name))
+    def shown(self, name: TableName, spark: Session) -> str | None:
+        """The text of an Iceberg view, from its metadata file where the catalog can be read."""
+        known, locator = self._known(name), self._locator(spark)
+        if locator.needs_spark:
+            return described_view(spark(), known.quoted())
+        try:
+            location = locator.metadata_location(known)
+        except UnknownTableError:
+            return None
+        try:
+            (content,) = self._files(spark).read([location])
+            return _view_text(location, content)
+        except (HistoryExpiredError, CorruptFileError):
+            return LOST_TEXT
+
+    def taken(self, name: TableName, spark: Session) -> bool:
+        """Whether the name is a table's, by its metadata file where the catalog can be read."""
+        known, locator = self._known(name), self._locator(spark)
+        if locator.needs_spark:
+            return is_table(spark(), known.quoted())
+        try:
+            location = locator.metadata_location(known)
+            (content,) = self._files(spark).read([location])
+            parse_metadata(location, content)
+        except (UnknownTableError, HistoryExpiredError, CorruptFileError):
+            return False
+        return True
+
+    def properties(self, name: TableName, spark: Session) -> dict[str, str] | None:
+        """The table's own properties, from its metadata file."""
+        try:
+            location = self._locator(spark).metadata_location(self._known(name))
+        except UnknownTableError:
+            return None
+        (content,) = self._files(spark).read([location])
+        return dict(parse_metadata(location, content).properties)
+
+    def staged(self, beside: TableName, session: SparkSession) -> list[TableName]:
+        """Tables of the schema whose names say that they are staged."""
+        names = tables_beside(session, self.relation(beside), STAGED)
+        return [replace(beside, name=name) for name in names]
+
+    def staged_at(self, name: TableName, spark: Session) -> datetime | None:
+        """When the table was filled."""
+        try:
+            return self.source(name, spark).head().committed_at
+        except UnknownTableError:
+            return None
+
+    def stage(self, name: TableName, rows: DataFrame) -> str:
+        """A table of its own."""
+        table = self._known(name).quoted()
+        rows.writeTo(table).using("iceberg").create()
+        return table
+
+    def unstage(self, name: TableName, session: SparkSession) -> None:
+        """Drop the table and its files."""
+        session.sql(f"DROP TABLE IF EXISTS {self._known(name).quoted()} PURGE").collect()
+
+    def partitioning(self, parts: Sequence[Partition]) -> list[str]:
+        """Any transform of a column."""
+        return partition_items(parts)
+
+    @property
+    def one_history(self) -> bool:
+        """False: every table has its own."""
+        return False
+
+    def stored(self, spark: Session, schema: str | None = None) -> list[TableName]:
+        """Tables whose names say that they hold a view."""
+        return stored_in(spark(), self.place.catalog, self.place.spark_name, schema)
+
+    def keep(self, name: TableName, spark: Session, properties: Mapping[str, str]) -> None:
+        """Set properties of the table."""
+        set_properties(spark(), self.relation(name), properties)
+
+    def moment(self, name: TableName, version: Version, spark: Session) -> datetime | None:
+        """When a snapshot was committed."""
+        snapshot = self._history(name, spark).snapshots.get(int(version.partition("@")[0]))
+        return snapshot.committed_at if snapshot else None
+
+    def version_at(self, name: TableName, when: datetime, spark: Session) -> Version | None:
+        """The newest snapshot behind the current one that was committed by then."""
+        history = self._history(name, spark)
+        snapshot = history.snapshots.get(history.head or 0)
+        while snapshot and snapshot.committed_at > when:
+            snapshot = history.snapshots.get(snapshot.parent or 0)
+        return Version(str(snapshot.id)) if snapshot else None
+
+    def expiry(self, name: TableName, before: datetime) -> Expiry | None:
+        """Iceberg's procedure, which never takes the newest snapshot."""
+        return Expiry(expire(self._known(name), before))
+
+    def expire(self, name: TableName, spark: Session, before: datetime | None) -> None:
+        """Expire snapshots; their files go at once."""
+        run(spark(), expire(self._known(name), before or datetime.now(UTC)))
+
+    def remove(self, name: TableName, spark: Session) -> None:
+        """Drop the table and its files; of one whose metadata is lost, what is left."""
+        known = self._known(name)
+        try:
+            run(spark(), f"DROP TABLE IF EXISTS {self.relation(name)} PURGE")
+        except StepFailedError:
+            if self._forgotten(name, spark):
+                return
+            if self._is_lost(known, spark, "TABLE"):
+                self._forget(known, spark)
+            else:  # some of its files are gone: what is left of them stays
+                run(spark(), f"DROP TABLE IF EXISTS {self.relation(name)}")
+
+    def _forget(self, known: TableName, spark: Session) -> None:
+        locator = self._locator(spark)
+        if isinstance(locator, SqlLocator):
+            locator.forget(known)
+
+    def _forgotten(self, name: TableName, spark: Session) -> bool:
+        """Whether a table whose metadata is lost was taken out of the catalog, with its folder."""
+        known, locator = self._known(name), self._locator(spark)
+        if not isinstance(locator, SqlLocator):
+            return False
+        location = locator.metadata_location(known)
+        try:
+            self._files(spark).read([location])
+        except HistoryExpiredError:
+            locator.forget(known)
+        else:
+            return False
+        folder = Path(local_path(location) or "/").parent.parent
+        if holds_view(folder.name):
+            shutil.rmtree(folder, ignore_errors=True)
+        return True
+
+    def unpublish(self, name: TableName, spark: Session) -> None:
+        """Drop the Iceberg view; of one that nobody can read any more, its name."""
+        try:
+            run(spark(), f"DROP VIEW IF EXISTS {self.relation(name)}")
+        except StepFailedError:
+            if not self._is_lost(self._known(name), spark, "VIEW"):
+                raise
+            self._forget(self._known(name), spark)
+
+    def _is_lost(self, known: TableName, spark: Session, kind: str) -> bool:
+        """Whether the catalog has a name of a kind whose metadata file is gone or damaged."""
+        locator = self._locator(spark)
+        if not isinstance(locator, SqlLocator) or not locator.forgets(known, kind):
+            return False
+        try:
+            location = locator.metadata_location(known)
+            (content,) = self._files(spark).read([location])
+            if kind == "VIEW":
+                _view_text(location, content)
+            else:
+                parse_metadata(location, content)
+        except UnknownTableError:
+            return False
+        except (HistoryExpiredError, CorruptFileError):
+            return True
+        return False
+
+    def _known(self, name: TableName) -> TableName:
+        """Spark knows the catalog by its own name, and only Spark is asked by it."""
+        return replace(name, catalog=self.place.spark_name)
+
+    def _history(self, name: TableName, spark: Session) -> History:
+        locator, files = self._locator(spark), self._files(spark)
+        return MetadataReader(locator, files, self._known(name)).read()
+
+    def _locator(self, spark: Session) -> Locator:
+        return locator_of(self.place.spark_name, catalog_properties(self.place), spark)
+
+    def _files(self, spark: Session) -> Files:
+        """The driver reads this machine's disk itself; elsewhere only Spark has the credentials."""
+        root = self.place.root
+        return DriverFiles() if root and local_path(root) else SparkFiles(spark)
 
 
-def _is_missing(file: Path) -> bool:
-    """True for a catalog that was never used: a lost one leaves its tables' files behind."""
+def _view_text(location: str, content: bytes) -> str | None:
+    """The text of the current version of a view; None when the file is a table's."""
     try:
-        tables = file.parent / "warehouse"
-        return not file.exists() and not (tables.is_dir() and any(tables.iterdir()))
-    except OSError:
-        return False  # nobody may look: whoever opens it is told so
-
-
-def _is_unused(file: Path) -> bool:
-    """True for a catalog's file that was made and holds nothing yet, not even its own tables."""
-    with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True, timeout=10)) as connection:
-        (count,) = connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
-    return int(count) == 0
-
-
-class PostgresLocator:
-    """The row of a JDBC catalog in a PostgreSQL database."""
-
-    needs_spark = False
-
-    def __init__(self, dsn: str, catalog: str) -> None:
-        self._dsn = dsn
-        self._catalog = catalog
-
-    def metadata_location(self, name: TableName) -> str:
-        """The location in the table's row."""
-        try:
-            import psycopg
-        except ImportError as error:
-            raise MissingExtraError.of("psycopg", "postgres") from error
-        try:
-            with psycopg.connect(self._dsn, connect_timeout=10) as connection:
-                row = connection.execute(
-                    _QUERY.format("%s"), (self._catalog, name.schema, name.name)
-                ).fetchone()
-                if row:
-                    return str(row[0])
-                known = connection.execute(_NAMES.format("%s"), (self._catalog,)).fetchall()
-        except psycopg.Error as error:
-            raise SourceError(
-                f'catalog "{self._catalog}" cannot be read', detail=str(error)
-            ) from without_secrets(error)
-        raise UnknownTableError.named(str(name), [f"{name.catalog}.{s}.{t}" for s, t in known])
-
-    def forgets(self, name: TableName, kind: str) -> bool:
-        """True when the row of the name is of that kind; one without a kind is a table's."""
-        import psycopg
-
-        with psycopg.connect(self._dsn, connect_timeout=10) as connection:
-            key = (self._catalog, name.schema, name.name)
-            found = connection.execute(_KIND.format("%s"), key).fetchone()
-        return bool(found) and ((found and found[0]) or "TABLE") == kind
-
-    def forget(self, name: TableName) -> None:
-        """Delete the table's row."""
-        import psycopg
-
-        with psycopg.connect(self._dsn, connect_timeout=10) as connection:
-            connection.execute(_FORGET.format("%s"), (self._catalog, name.schema, name.name))
-
-
-_NUMBER = re.compile(r"v?(\d+)")
-_NUMBERED = re.compile(r"v(\d+)(?:\.gz)?\.metadata\.json(?:\.gz)?")
-
-
-class HadoopLocator:
-    """The newest numbered metadata file in a table's folder on this machine's disk."""
-
-    needs_spark = False
-
-    def __init__(self, warehouse: str) -> None:
-        self._warehouse = warehouse
-
-    def metadata_location(self, name: TableName) -> str:
-        """The file with the highest number: the hint may lag behind it, never the reverse."""
-        folder = Path(self._warehouse, *name.schema.split("."), name.name, "metadata")
-        found = {
-            int(match[1]): entry.name
-            for entry in (folder.iterdir() if folder.is_dir() else ())
-            if (match := _NUMBERED.fullmatch(entry.name))
-        }
-        if not found:
-            raise UnknownTableError.named(str(name), self._known(name.catalog))
-        return str(folder / found[max(found)])
-
-    def _known(self, catalog: str) -> list[str]:
-        root = Path(self._warehouse)
-        tables = (folder.parent.relative_to(root) for folder in root.glob("**/metadata"))
-        return [".".join((catalog, *table.parts)) for table in tables]
-
-
-class SparkLocator:
-    """The newest entry of the table's metadata log, asked of Spark: any catalog that it has."""
-
-    needs_spark = True
-
-    def __init__(self, spark: Callable[[], SparkSession]) -> None:
-        self._spark = spark
-
-    def metadata_location(self, name: TableName) -> str:
-        """The newest file in the log, at the cost of one Spark job."""
-        from pyspark.errors import AnalysisException
-
-        log = f"{name.quoted()}.metadata_log_entries"
-        try:
-            entries = self._spark().sql(f"SELECT timestamp, file FROM {log}").collect()
-        except AnalysisException as error:
-            raise UnknownTableError.named(str(name), []) from error
-        return str(max(entries, key=lambda entry: (entry[0], _file_number(entry[1])))[1])
-
-
-def _file_number(location: str) -> int:
-    """The number in a metadata file's name, which tells files of the same millisecond apart."""
-    found = _NUMBER.match(location.rpartition("/")[2])
-    return int(found[1]) if found else -1
-
-
-def locator_of(
-    catalog: str,
-    properties: Mapping[str, str],
-    spark: Callable[[], SparkSession] | None = None,
-) -> Locator:
-    """The quickest way to a catalog's pointers, from the properties that Spark knows it by.
-
-    ``type``, ``uri`` and ``warehouse`` are those of ``spark.sql.catalog.<name>``. A JDBC catalog in
-    SQLite or PostgreSQL and a Hadoop catalog on a local disk are read without Spark, all others
-    through it.
-    """
-    kind, uri = properties.get("type", ""), properties.get("uri", "")
-    if kind == "jdbc" and uri.startswith("jdbc:sqlite:"):
-        return SqliteLocator(uri.removeprefix("jdbc:sqlite:").split("?")[0], catalog)
-    if kind == "jdbc" and uri.startswith("jdbc:postgresql:"):
-        return PostgresLocator(_postgres_dsn(uri, properties), catalog)
-    warehouse = local_path(properties.get("warehouse", ""))
-    if kind == "hadoop" and warehouse:
-        return HadoopLocator(warehouse)
-    if spark is None:
-        raise ConfigError(
-            f'catalog "{catalog}" can only be read through Spark', detail=f'type = "{kind}"'
-        )
-    return SparkLocator(spark)
-
-
-def _postgres_dsn(uri: str, properties: Mapping[str, str]) -> str:
-    """The address of a JDBC address for psycopg; user and password may be properties of their own."""
-    parts = urlsplit(uri.removeprefix("jdbc:"))
-    query = dict(parse_qsl(parts.query))
-    words = {
-        "host": parts.hostname or query.get("host", "localhost"),
-        "port": str(parts.port or 5432),
-        "dbname": parts.path.lstrip("/"),
-        "user": properties.get("jdbc.user", query.get("user", "")),
-        "password": properties.get("jdbc.password", query.get("password", "")),
-    }
-    return " ".join(f"{key}={_dsn_value(value)}" for key, value in words.items() if value)
-
-
-def _dsn_value(value: str) -> str:
-    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
+        document = json.loads(gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content)
+        current = document.get("current-version-id")
+        for version in document.get("versions", ()):
+            if version["version-id"] == current:
+                return str(version["representations"][0]["sql"])
+    except (ValueError, KeyError, IndexError, OSError, EOFError) as error:
+        raise torn(location, error) from error
+    return None

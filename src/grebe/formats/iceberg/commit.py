@@ -26,19 +26,19 @@ from grebe.errors import (
 from grebe.formats.base import Committed, Rows, Write
 from grebe.formats.failpoints import reach
 from grebe.formats.frames import same_types
-from grebe.formats.guards import conflict, failed, first_line, refuse_untrusted, unknown
 from grebe.formats.iceberg import statements
 from grebe.formats.iceberg.history import BrokenChainError, HistoryReader, Lineage, changed_rows
-from grebe.formats.iceberg.metadata import Snapshot
-from grebe.formats.iceberg.parts import (
+from grebe.formats.iceberg.metadata import IcebergSnapshot
+from grebe.formats.iceberg.position import PART, RUN, THIS, CommitLabel, branch_of, is_maintenance
+from grebe.formats.iceberg.snapshot_properties import snapshot_properties
+from grebe.formats.iceberg.write_parts import (
     Part,
     check_expected,
     committed,
     parts_of,
 )
-from grebe.formats.iceberg.position import PART, RUN, THIS, Label, branch_of, is_maintenance
-from grebe.formats.iceberg.session import snapshot_properties
-from grebe.formats.sql_text import quote
+from grebe.formats.spark_text import quote
+from grebe.formats.storage_errors import conflict, failed, first_line, refuse_untrusted, unknown
 from grebe.model import Frontier, Position, RunId, TableName, Version
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class IcebergRun:
     """One commit under way: what to write, and the snapshot that it is planned from."""
 
     id: RunId
@@ -84,7 +84,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Committer:
+class IcebergCommitter:
     """Publishes runs to one table through one session that nobody else writes with meanwhile."""
 
     session: SparkSession
@@ -95,7 +95,7 @@ class Committer:
         """The published run. See `grebe.formats.base.Storage.commit`."""
         refuse_untrusted(self.name, writes, frontier.run_id, expected)
         base = None if expected.version is None else int(expected.version)
-        run = Run(frontier.run_id, tuple(writes), frontier, base, expected.row_version)
+        run = IcebergRun(frontier.run_id, tuple(writes), frontier, base, expected.row_version)
         reach("iceberg.begun")
         lineage = self._read()
         if (landed := _landed(lineage, run)) is not None:
@@ -116,7 +116,7 @@ class Committer:
             self.name, run.id, f"it was compacted {REAPPLIES + 1} times during one commit"
         )
 
-    def _attempt(self, run: Run, age: int) -> list[Snapshot] | None:
+    def _attempt(self, run: IcebergRun, age: int) -> list[IcebergSnapshot] | None:
         """The run's published snapshots, or None when main moved and the run must start again."""
         reach("iceberg.planned")
         # Expiry counts the days of a branch from the age of the snapshot that it points to.
@@ -141,7 +141,7 @@ class Committer:
         self.drop_branch(run.id)
         return None
 
-    def _open_branch(self, run: Run, days: int) -> int | None:
+    def _open_branch(self, run: IcebergRun, days: int) -> int | None:
         """The snapshot under the new branch, or None when main is no longer where it was planned.
 
         On an empty table the branch cannot be pinned to a version: it forks whatever main is then.
@@ -168,12 +168,12 @@ class Committer:
                 return None
         raise failed(self.name, run.id, "branch", cause) from cause
 
-    def _write(self, run: Run, root: int) -> list[Snapshot]:
+    def _write(self, run: IcebergRun, root: int) -> list[IcebergSnapshot]:
         """The snapshots of the run's parts, in order, each proved to stand on the one before."""
-        written: list[Snapshot] = []
+        written: list[IcebergSnapshot] = []
         with self._parts(run) as parts:
             for number, part in enumerate(parts, start=1):
-                label = Label(run.id, number, len(parts))
+                label = CommitLabel(run.id, number, len(parts))
                 if number == len(parts):
                     rows = _row_version(run, written)
                     label = replace(label, frontier=run.frontier.to_json(), row_version=rows)
@@ -186,9 +186,9 @@ class Committer:
         return written
 
     @contextmanager
-    def _parts(self, run: Run) -> Iterator[list[Part]]:
+    def _parts(self, run: IcebergRun) -> Iterator[list[Part]]:
         schema = self.session.table(self.name.quoted()).schema
-        target = statements.Target(self.name, run.branch, schema)
+        target = statements.IcebergTarget(self.name, run.branch, schema)
         views: list[str] = []
         try:
             parts: list[Part] = []
@@ -212,7 +212,7 @@ class Committer:
         same_types(self.session, rows.arrow).createOrReplaceTempView(view)
         return f"SELECT * FROM {quote(view)}"
 
-    def _tip(self, run: Run, label: Label, below: int) -> Snapshot:
+    def _tip(self, run: IcebergRun, label: CommitLabel, below: int) -> IcebergSnapshot:
         """The snapshot that a part just made: exactly one, right above the one before.
 
         A branch that vanished while its write ran comes back on top of whatever main is then.
@@ -223,7 +223,7 @@ class Committer:
             raise conflict(self.name, run.id, f'branch "{run.branch}" was changed by somebody else')
         return tip
 
-    def _publish(self, run: Run, tip: int) -> bool:
+    def _publish(self, run: IcebergRun, tip: int) -> bool:
         """True when main reached the run, False when it moved elsewhere."""
         sql = statements.fast_forward(self.name, run.branch)
         cause: Exception | None = None
@@ -246,7 +246,7 @@ class Committer:
             return True
         raise failed(self.name, run.id, "publish", cause) from cause
 
-    def _outcome(self, run: Run, tip: int, cause: Exception | None) -> bool | None:
+    def _outcome(self, run: IcebergRun, tip: int, cause: Exception | None) -> bool | None:
         """Whether the run landed, read from the table; None when main did not move at all.
 
         A catalog that is down when it should publish is down a moment later, too: it is asked again
@@ -264,7 +264,7 @@ class Committer:
                 unread = error
         raise unknown(self.name, run.id, "publish", cause) from unread
 
-    def _finish(self, run: Run, landed: list[Snapshot]) -> Committed:
+    def _finish(self, run: IcebergRun, landed: list[IcebergSnapshot]) -> Committed:
         """What was committed, after its tag is set and its branch is gone, or left to recovery."""
         reach("iceberg.published")
         self.settle(run.id, landed[-1].id)
@@ -293,7 +293,7 @@ class Committer:
         log.warning('table "%s": %s: %s', self.name, harm, first_line(cause))
         return False
 
-    def _rebased(self, run: Run, lineage: Lineage) -> Run:
+    def _rebased(self, run: IcebergRun, lineage: Lineage) -> IcebergRun:
         """The run on top of maintenance that happened since; ConflictError for anything else."""
         if lineage.now.head == run.base:
             return run
@@ -307,7 +307,7 @@ class Committer:
             )
         return replace(run, base=lineage.now.head)
 
-    def _explained(self, run: Run, error: Exception) -> GrebeError:
+    def _explained(self, run: IcebergRun, error: Exception) -> GrebeError:
         """The typed error for a statement that failed on the branch."""
         if "MERGE_CARDINALITY_VIOLATION" in str(error):
             return CheckFailedError(
@@ -336,7 +336,7 @@ class Committer:
         self.session.sql(text).collect()
 
 
-def _landed(lineage: Lineage, run: Run) -> list[Snapshot] | None:
+def _landed(lineage: Lineage, run: IcebergRun) -> list[IcebergSnapshot] | None:
     """The run's own snapshots, when it was published before under the same id."""
     try:
         gained = lineage.since(run.base) or []
@@ -351,7 +351,7 @@ def _age_in_days(lineage: Lineage, snapshot_id: int | None) -> int:
     return 0 if snapshot is None else max(0, (datetime.now(UTC) - snapshot.committed_at).days)
 
 
-def _row_version(run: Run, written: Sequence[Snapshot]) -> str:
+def _row_version(run: IcebergRun, written: Sequence[IcebergSnapshot]) -> str:
     """What the last part says of rows: moved by an earlier part, or still those of before."""
     if run.row_version is None or any(changed_rows(snapshot) for snapshot in written):
         return THIS

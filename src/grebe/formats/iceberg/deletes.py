@@ -18,7 +18,7 @@ _VECTOR_MAGIC = b"\xd1\xd3\x39\x64"
 _CHECKSUM_BYTES = 4
 
 
-class Deletes:
+class DeletedPositions:
     """Deleted positions, with what was read once kept: delete files never change."""
 
     def __init__(self, files: Files, keep: int = 2000) -> None:

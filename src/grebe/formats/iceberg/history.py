@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
 from grebe.formats.files import Files
-from grebe.formats.iceberg.catalog import Locator
-from grebe.formats.iceberg.metadata import Snapshot, parse_metadata
+from grebe.formats.iceberg.locators import Locator
+from grebe.formats.iceberg.metadata import IcebergSnapshot, parse_metadata
 from grebe.model import TableName
 
 if TYPE_CHECKING:
@@ -24,12 +24,12 @@ MAIN = "main"
 STABLE_READS = 5
 
 
-def count(snapshot: Snapshot, key: str) -> int:
+def count(snapshot: IcebergSnapshot, key: str) -> int:
     """A number of a snapshot's summary, 0 when it is not there."""
     return int(snapshot.summary.get(key, 0))
 
 
-def changed_rows(snapshot: Snapshot) -> bool:
+def changed_rows(snapshot: IcebergSnapshot) -> bool:
     """True when the commit added, removed or masked any row."""
     kinds = ("records", "position-deletes", "equality-deletes")
     verbs = ("added", "deleted", "removed")
@@ -49,7 +49,7 @@ class History:
     """What one metadata file says: where every ref points, and the snapshots still listed."""
 
     refs: Mapping[str, int]
-    snapshots: Mapping[int, Snapshot]
+    snapshots: Mapping[int, IcebergSnapshot]
     schema_id: int | None = None
     """Of the columns that the table has now, where that is known."""
 
@@ -58,7 +58,7 @@ class History:
         """The snapshot of main, None while nothing was ever published."""
         return self.refs.get(MAIN)
 
-    def tip(self, ref: str) -> Snapshot | None:
+    def tip(self, ref: str) -> IcebergSnapshot | None:
         """The snapshot that a ref points to."""
         return self.snapshots.get(self.refs.get(ref, -1))
 
@@ -146,7 +146,7 @@ class SparkReader:
         ).collect()
         return {row["name"]: int(row["snapshot_id"]) for row in rows}
 
-    def _snapshots(self) -> dict[int, Snapshot]:
+    def _snapshots(self) -> dict[int, IcebergSnapshot]:
         rows = self.session.sql(
             "SELECT snapshot_id, parent_id, operation, unix_millis(committed_at) AS at, summary "
             f"FROM {self.name.quoted()}.snapshots"
@@ -154,8 +154,8 @@ class SparkReader:
         return {row["snapshot_id"]: _from_row(row.asDict()) for row in rows}
 
 
-def _from_row(row: Mapping[str, Any]) -> Snapshot:
-    return Snapshot(
+def _from_row(row: Mapping[str, Any]) -> IcebergSnapshot:
+    return IcebergSnapshot(
         id=row["snapshot_id"],
         parent=row["parent_id"],
         sequence=0,
@@ -189,9 +189,9 @@ class Lineage:
     reader: HistoryReader
     now: History
     _earlier: Iterator[History] | None = field(default=None, init=False)
-    _found: dict[int, Snapshot] = field(default_factory=dict, init=False)
+    _found: dict[int, IcebergSnapshot] = field(default_factory=dict, init=False)
 
-    def walk(self, start: int | None) -> Iterator[Snapshot]:
+    def walk(self, start: int | None) -> Iterator[IcebergSnapshot]:
         """The snapshots from one down to the root, newest first.
 
         Raises:
@@ -205,7 +205,7 @@ class Lineage:
             yield snapshot
             at = snapshot.parent
 
-    def find(self, snapshot_id: int) -> Snapshot | None:
+    def find(self, snapshot_id: int) -> IcebergSnapshot | None:
         """One snapshot, from the metadata or from its log of earlier files."""
         known = self.now.snapshots.get(snapshot_id) or self._found.get(snapshot_id)
         if known is not None:
@@ -218,9 +218,9 @@ class Lineage:
                 return history.snapshots[snapshot_id]
         return None
 
-    def since(self, base: int | None) -> list[Snapshot] | None:
+    def since(self, base: int | None) -> list[IcebergSnapshot] | None:
         """What main gained after a snapshot, newest first; None when it is not below main."""
-        gained: list[Snapshot] = []
+        gained: list[IcebergSnapshot] = []
         for snapshot in self.walk(self.now.head):
             if snapshot.id == base:
                 return gained

@@ -9,7 +9,7 @@ from typing import Any
 
 from grebe.formats.files import Files, torn
 from grebe.formats.iceberg.avro import records
-from grebe.formats.iceberg.metadata import EMPTY, Snapshot, TableMetadata
+from grebe.formats.iceberg.metadata import EMPTY, IcebergSnapshot, TableMetadata
 
 DATA, POSITION_DELETES, EQUALITY_DELETES = 0, 1, 2
 _REMOVED = 2
@@ -201,7 +201,7 @@ class Manifests:
                     deletes.append(entry)
         return LiveFiles.of(data, deletes)
 
-    def _load_lists(self, snapshots: Sequence[Snapshot]) -> None:
+    def _load_lists(self, snapshots: Sequence[IcebergSnapshot]) -> None:
         missing = [snapshot for snapshot in snapshots if snapshot.id not in self._lists]
         paths = [snapshot.manifest_list for snapshot in missing if snapshot.manifest_list]
         found = dict(zip(paths, self._files.read(paths), strict=True))

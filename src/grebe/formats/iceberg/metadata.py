@@ -11,7 +11,7 @@ from typing import Any
 
 from grebe.errors import HistoryExpiredError, SourceError
 from grebe.formats.files import torn
-from grebe.formats.iceberg.schema import TableSchema
+from grebe.formats.iceberg.schema import IcebergSchema
 from grebe.model import Version, Window
 
 NEWEST_FORMAT = 3
@@ -20,7 +20,7 @@ EMPTY = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class IcebergSnapshot:
     """One commit of a table."""
 
     id: int
@@ -48,7 +48,7 @@ class PartitionField:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SnapshotPoint:
     """What a version means inside Iceberg: a snapshot, and the schema that it is read with."""
 
     snapshot_id: int
@@ -73,21 +73,21 @@ class TableMetadata:
     uuid: str
     format_version: int
     current_schema_id: int
-    schemas: Mapping[int, TableSchema]
-    snapshots: Mapping[int, Snapshot]
+    schemas: Mapping[int, IcebergSchema]
+    snapshots: Mapping[int, IcebergSnapshot]
     refs: Mapping[str, int]
     specs: Mapping[int, tuple[PartitionField, ...]]
     properties: Mapping[str, str]
 
-    def current(self, branch: str = "main") -> Place:
+    def current(self, branch: str = "main") -> SnapshotPoint:
         """The snapshot that a branch points to, and the schema that the table has now."""
-        return Place(self.refs.get(branch, EMPTY), self.current_schema_id)
+        return SnapshotPoint(self.refs.get(branch, EMPTY), self.current_schema_id)
 
-    def version_of(self, place: Place) -> Version:
+    def version_of(self, place: SnapshotPoint) -> Version:
         """The text of a place."""
         return place.version(self._own_schema(place.snapshot_id))
 
-    def place_of(self, version: Version) -> Place:
+    def place_of(self, version: Version) -> SnapshotPoint:
         """The place that a version names; raises HistoryExpiredError when it is gone."""
         snapshot_text, _, schema_text = version.partition("@")
         snapshot_id = int(snapshot_text)
@@ -99,16 +99,18 @@ class TableMetadata:
             )
         own = self._own_schema(snapshot_id)
         schema_id = int(schema_text) if schema_text else own
-        return Place(snapshot_id, self.current_schema_id if schema_id is None else schema_id)
+        return SnapshotPoint(
+            snapshot_id, self.current_schema_id if schema_id is None else schema_id
+        )
 
-    def places_of(self, window: Window) -> tuple[Place, Place]:
+    def places_of(self, window: Window) -> tuple[SnapshotPoint, SnapshotPoint]:
         """Both ends of a window; one from nothing begins at the empty table."""
         upto = self.place_of(window.upto)
         if window.after is None:
-            return Place(EMPTY, upto.schema_id), upto
+            return SnapshotPoint(EMPTY, upto.schema_id), upto
         return self.place_of(window.after), upto
 
-    def schema_of(self, place: Place) -> TableSchema:
+    def schema_of(self, place: SnapshotPoint) -> IcebergSchema:
         """The schema that a place is read with."""
         try:
             return self.schemas[place.schema_id]
@@ -117,16 +119,16 @@ class TableMetadata:
                 f"schema {place.schema_id} of the table no longer exists"
             ) from None
 
-    def ancestors(self, snapshot_id: int) -> Iterator[Snapshot]:
+    def ancestors(self, snapshot_id: int) -> Iterator[IcebergSnapshot]:
         """The snapshot and its parents, newest first, as far as they still exist."""
         current: int | None = snapshot_id
         while current is not None and (snapshot := self.snapshots.get(current)):
             yield snapshot
             current = snapshot.parent
 
-    def chain(self, after: int, upto: int) -> list[Snapshot] | None:
+    def chain(self, after: int, upto: int) -> list[IcebergSnapshot] | None:
         """The snapshots of ``(after, upto]``, oldest first, or None when one is missing."""
-        found: list[Snapshot] = []
+        found: list[IcebergSnapshot] = []
         for snapshot in self.ancestors(upto):
             if snapshot.id == after:
                 return found[::-1]
@@ -174,9 +176,9 @@ def parse_metadata(location: str, data: bytes) -> TableMetadata:
 
 
 def _table(location: str, version: int, document: Mapping[str, Any]) -> TableMetadata:
-    schemas = [TableSchema.parse(schema) for schema in document.get("schemas", ())]
+    schemas = [IcebergSchema.parse(schema) for schema in document.get("schemas", ())]
     if not schemas:
-        schemas = [TableSchema.parse(document["schema"])]
+        schemas = [IcebergSchema.parse(document["schema"])]
     current = int(document.get("current-schema-id", schemas[-1].id))
     refs = {name: int(ref["snapshot-id"]) for name, ref in document.get("refs", {}).items()}
     head = document.get("current-snapshot-id")
@@ -195,10 +197,10 @@ def _table(location: str, version: int, document: Mapping[str, Any]) -> TableMet
     )
 
 
-def _snapshot(document: Mapping[str, Any]) -> Snapshot:
+def _snapshot(document: Mapping[str, Any]) -> IcebergSnapshot:
     parent = document.get("parent-snapshot-id")
     schema = document.get("schema-id")
-    return Snapshot(
+    return IcebergSnapshot(
         id=int(document["snapshot-id"]),
         parent=int(parent) if parent is not None and int(parent) > 0 else None,
         sequence=int(document.get("sequence-number", 0)),

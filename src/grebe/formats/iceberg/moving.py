@@ -21,11 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from grebe.errors import GrebeError, SourceError
-from grebe.formats.base import Place, holds_view
+from grebe.formats.base import holds_view
 from grebe.formats.failpoints import reach
 from grebe.formats.files import local_path, torn
 from grebe.formats.iceberg.avro_editing import Value, edited, plain, put
-from grebe.formats.moving import Adoption, Move, first_former, write_file
+from grebe.formats.moved_folders import Move, MovedTables, first_former, write_file
+from grebe.model import CatalogAddress
 
 SQLITE = "jdbc:sqlite:"
 _FILE_PATH = 2147483546
@@ -37,7 +38,7 @@ _NUMBERED = re.compile(r"v(\d+)((?:\.gz)?\.metadata\.json(?:\.gz)?)")
 _PATHS = ("location", "metadata-file", "statistics-path")
 
 
-def catalog_file(place: Place) -> Path | None:
+def catalog_file(place: CatalogAddress) -> Path | None:
     """The SQLite file that a catalog is, if it is one."""
     uri = place.uri or ""
     if place.type != "jdbc" or not uri.startswith(SQLITE):
@@ -45,7 +46,7 @@ def catalog_file(place: Place) -> Path | None:
     return Path(uri.removeprefix(SQLITE).partition("?")[0])
 
 
-def is_embedded(place: Place, folder: str) -> bool:
+def is_embedded(place: CatalogAddress, folder: str) -> bool:
     """Whether the list of tables lies in the folder."""
     file = catalog_file(place)
     if file is not None:
@@ -54,7 +55,7 @@ def is_embedded(place: Place, folder: str) -> bool:
     return bool(root) and Path(str(root)).is_relative_to(folder)
 
 
-def stray(place: Place, folder: str) -> str | None:
+def stray(place: CatalogAddress, folder: str) -> str | None:
     """The folder that the catalog's pointers name in place of this one; None: they name this."""
     file = catalog_file(place)
     if file is None:
@@ -81,7 +82,7 @@ def _read_only(file: Path) -> str:
     return f"{file.as_uri()}?{'immutable=1' if is_quiet else 'mode=ro'}"
 
 
-def outside(place: Place, move: Move) -> list[str]:
+def outside(place: CatalogAddress, move: Move) -> list[str]:
     """Storage tables that the catalog in the folder lists, and that lie elsewhere."""
     file = catalog_file(place)
     if file is None or not file.is_file():
@@ -96,12 +97,12 @@ def outside(place: Place, move: Move) -> list[str]:
         ]
 
 
-def adopt(place: Place, move: Move) -> Adoption:
+def adopt(place: CatalogAddress, move: Move) -> MovedTables:
     """Every table and view of the catalog, with metadata that names its files where they are."""
     file = catalog_file(place)
     if file is None:
         return _adopt_folders(place, move)
-    done = Adoption()
+    done = MovedTables()
     if not file.is_file():
         return done
     replaced: list[str] = []
@@ -199,7 +200,7 @@ def _point(connection: sqlite3.Connection, moved: list[tuple[str, _Row]], move: 
 # --- tables without a list of them --------------------------------------------------------------
 
 
-def _hadoop_tables(place: Place) -> Iterator[str]:
+def _hadoop_tables(place: CatalogAddress) -> Iterator[str]:
     """The newest metadata file of every table below the root."""
     root = local_path(place.root or "")
     for folder in Path(root).glob("**/metadata") if root else ():
@@ -212,9 +213,9 @@ def _hadoop_tables(place: Place) -> Iterator[str]:
             yield str(found[max(found)])
 
 
-def _adopt_folders(place: Place, move: Move) -> Adoption:
+def _adopt_folders(place: CatalogAddress, move: Move) -> MovedTables:
     """The next numbered metadata file of every table: that it is there is what publishes it."""
-    done = Adoption()
+    done = MovedTables()
     for location in list(_hadoop_tables(place)):
         table = _Rewriting(move, location)
         name = str(Path(location).parent.parent.name)

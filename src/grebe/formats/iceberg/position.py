@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from grebe.formats.iceberg.history import BrokenChainError, Lineage, changed_rows
-from grebe.formats.iceberg.metadata import Snapshot
+from grebe.formats.iceberg.metadata import IcebergSnapshot
 from grebe.model import Frontier, Position, RunId, Version
 
 RUN = "grebe.run"
@@ -32,7 +32,7 @@ def run_of(ref: str) -> RunId | None:
     return RunId(ref.removeprefix(BRANCH_PREFIX))
 
 
-def is_maintenance(snapshot: Snapshot) -> bool:
+def is_maintenance(snapshot: IcebergSnapshot) -> bool:
     """True for a commit that moved rows between files and changed none."""
     return snapshot.operation == "replace" and RUN not in snapshot.summary
 
@@ -57,7 +57,7 @@ def read_position(lineage: Lineage) -> Position:
     return Position(frontier=None, version=version, foreign=tuple(foreign))
 
 
-def _has_other_columns(lineage: Lineage, own: Snapshot) -> bool:
+def _has_other_columns(lineage: Lineage, own: IcebergSnapshot) -> bool:
     """True when the table has other columns than our last commit left: none of ours changes them."""
     known = (own.schema_id, lineage.now.schema_id)
     return None not in known and known[0] != known[1]
@@ -74,7 +74,7 @@ def find_run(lineage: Lineage, run_id: RunId) -> int | None:
     return None
 
 
-def _own(snapshot: Snapshot, version: Version, foreign: tuple[str, ...]) -> Position:
+def _own(snapshot: IcebergSnapshot, version: Version, foreign: tuple[str, ...]) -> Position:
     text = snapshot.summary.get(FRONTIER)
     if text is None:
         part = snapshot.summary.get(PART, "?")
@@ -108,18 +108,18 @@ def _parsed(text: str) -> Frontier | None:
         return None
 
 
-def _row_version(snapshot: Snapshot) -> Version:
+def _row_version(snapshot: IcebergSnapshot) -> Version:
     before = snapshot.summary.get(ROW_VERSION, THIS)
     return Version(str(snapshot.id) if before == THIS or changed_rows(snapshot) else before)
 
 
-def _named(snapshot: Snapshot) -> str:
+def _named(snapshot: IcebergSnapshot) -> str:
     writer = snapshot.summary.get("engine-name") or snapshot.summary.get("app-name") or "unknown"
     return f"{snapshot.operation} {snapshot.id} by {writer}"
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class CommitLabel:
     """What a run writes into each of its snapshots."""
 
     run_id: RunId

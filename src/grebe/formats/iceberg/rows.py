@@ -11,9 +11,7 @@ import pyarrow.parquet as pq
 
 from grebe.formats.base import WEIGHT
 from grebe.formats.files import Files, torn
-from grebe.formats.iceberg.manifests import DataFile
-from grebe.formats.iceberg.metadata import TableMetadata
-from grebe.formats.iceberg.projection import (
+from grebe.formats.iceberg.conform import (
     NameMapping,
     arrow_type,
     constant,
@@ -21,7 +19,9 @@ from grebe.formats.iceberg.projection import (
     project,
     top_level_ids,
 )
-from grebe.formats.iceberg.schema import Field
+from grebe.formats.iceberg.manifests import DataFile
+from grebe.formats.iceberg.metadata import TableMetadata
+from grebe.formats.iceberg.schema import IcebergField
 from grebe.formats.iceberg.values import from_partition
 from grebe.formats.parquet_rows import chunk_bytes, selection
 from grebe.formats.weights import FileWeights
@@ -30,10 +30,10 @@ NAME_MAPPING = "schema.name-mapping.default"
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedRows:
     """What is to be read of every file."""
 
-    fields: tuple[Field, ...]
+    fields: tuple[IcebergField, ...]
     mapping: NameMapping | None
     specs: TableMetadata
 
@@ -44,10 +44,10 @@ class Wanted:
         return pa.schema([*columns, pa.field(WEIGHT, pa.int64(), nullable=False)])
 
 
-def wanted(table: TableMetadata, fields: Sequence[Field]) -> Wanted:
+def wanted(table: TableMetadata, fields: Sequence[IcebergField]) -> WantedRows:
     """The columns to read, with the table's name mapping parsed once."""
     mapping = NameMapping.parse(table.properties.get(NAME_MAPPING))
-    return Wanted(tuple(fields), mapping, table)
+    return WantedRows(tuple(fields), mapping, table)
 
 
 def identity_partition(table: TableMetadata, file: DataFile) -> dict[int, Any]:
@@ -60,7 +60,7 @@ def identity_partition(table: TableMetadata, file: DataFile) -> dict[int, Any]:
 
 
 def read_weighted(
-    files: Files, touched: Sequence[FileWeights[DataFile]], want: Wanted
+    files: Files, touched: Sequence[FileWeights[DataFile]], want: WantedRows
 ) -> tuple[pa.Table, int]:
     """All rows with a weight, and the number of bytes that were read."""
     read = [_read_file(files, weights, want) for weights in touched]
@@ -69,7 +69,9 @@ def read_weighted(
     return whole, sum(size for _, size in read)
 
 
-def _read_file(files: Files, weights: FileWeights[DataFile], want: Wanted) -> tuple[pa.Table, int]:
+def _read_file(
+    files: Files, weights: FileWeights[DataFile], want: WantedRows
+) -> tuple[pa.Table, int]:
     path = weights.file.path
     try:
         with (
@@ -86,7 +88,7 @@ def _read_file(files: Files, weights: FileWeights[DataFile], want: Wanted) -> tu
 
 
 def _read_parquet(
-    parquet: pq.ParquetFile, weights: FileWeights[DataFile], want: Wanted
+    parquet: pq.ParquetFile, weights: FileWeights[DataFile], want: WantedRows
 ) -> tuple[pa.Table, int]:
     schema = parquet.schema_arrow
     places = top_level_ids(schema, want.mapping)
@@ -110,7 +112,9 @@ def _read_parquet(
     return table, chunk_bytes(parquet.metadata, groups, used)
 
 
-def _stored(raw: pa.Table, part: pa.Field, want: Field, mapping: NameMapping | None) -> pa.Array:
+def _stored(
+    raw: pa.Table, part: pa.Field, want: IcebergField, mapping: NameMapping | None
+) -> pa.Array:
     column = raw.column(raw.schema.get_field_index(part.name)).combine_chunks()
     if isinstance(column, pa.ChunkedArray):
         column = pa.concat_arrays(column.chunks)

@@ -14,14 +14,14 @@ Json = Any
 
 
 @dataclass(frozen=True, slots=True)
-class Primitive:
+class IcebergPrimitive:
     """A type without parts, by its Iceberg name, e.g. ``long`` or ``decimal(9, 2)``."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class IcebergField:
     """A column or a field of a struct. ``default`` fills rows older than the field (JSON form)."""
 
     id: int
@@ -32,54 +32,54 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Struct:
+class IcebergStruct:
     """Named fields."""
 
-    fields: tuple[Field, ...]
+    fields: tuple[IcebergField, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class List:
     """Repeated values of one type."""
 
-    element: Field
+    element: IcebergField
 
 
 @dataclass(frozen=True, slots=True)
-class Map:
+class IcebergMap:
     """Keys to values."""
 
-    key: Field
-    value: Field
+    key: IcebergField
+    value: IcebergField
 
 
-Type = Primitive | Struct | List | Map
+Type = IcebergPrimitive | IcebergStruct | List | IcebergMap
 
 
 def parse_type(document: Json) -> Type:
     """The type that a schema's JSON spells."""
     if isinstance(document, str):
-        return Primitive(document.replace(" ", ""))
+        return IcebergPrimitive(document.replace(" ", ""))
     match document["type"]:
         case "struct":
-            return Struct(tuple(parse_field(field) for field in document["fields"]))
+            return IcebergStruct(tuple(parse_field(field) for field in document["fields"]))
         case "list":
             return List(_part(document, "element", document["element-required"]))
         case "map":
-            return Map(
+            return IcebergMap(
                 _part(document, "key", True), _part(document, "value", document["value-required"])
             )
         case other:
-            return Primitive(str(other))
+            return IcebergPrimitive(str(other))
 
 
-def _part(document: Mapping[str, Any], role: str, required: bool) -> Field:
-    return Field(int(document[f"{role}-id"]), role, parse_type(document[role]), required)
+def _part(document: Mapping[str, Any], role: str, required: bool) -> IcebergField:
+    return IcebergField(int(document[f"{role}-id"]), role, parse_type(document[role]), required)
 
 
-def parse_field(document: Mapping[str, Any]) -> Field:
+def parse_field(document: Mapping[str, Any]) -> IcebergField:
     """One field of a schema's JSON."""
-    return Field(
+    return IcebergField(
         id=int(document["id"]),
         name=document["name"],
         type=parse_type(document["type"]),
@@ -122,16 +122,16 @@ def is_fixed(name: str) -> bool:
 def spark_text(kind: Type) -> str:
     """The type as Spark SQL spells it; types that Spark lacks keep their Iceberg name."""
     match kind:
-        case Primitive(name):
+        case IcebergPrimitive(name):
             if decimal := decimal_of(name):
                 return f"decimal({decimal[0]},{decimal[1]})"
             return "binary" if is_fixed(name) else _SPARK_NAMES.get(name, name)
-        case Struct(fields):
+        case IcebergStruct(fields):
             inner = ",".join(f"{_quoted(f.name)}:{spark_text(f.type)}" for f in fields)
             return f"struct<{inner}>"
         case List(element):
             return f"array<{spark_text(element.type)}>"
-        case Map(key, value):
+        case IcebergMap(key, value):
             return f"map<{spark_text(key.type)},{spark_text(value.type)}>"
 
 
@@ -142,16 +142,16 @@ def _quoted(name: str) -> str:
 def same_type(left: Type, right: Type) -> bool:
     """Whether values of both read alike: equal types, names and ids of all parts."""
     match left, right:
-        case Primitive(), Primitive():
+        case IcebergPrimitive(), IcebergPrimitive():
             return left == right
-        case Struct(ours), Struct(theirs):
+        case IcebergStruct(ours), IcebergStruct(theirs):
             return len(ours) == len(theirs) and all(
                 a.id == b.id and a.name == b.name and same_type(a.type, b.type)
                 for a, b in zip(ours, theirs, strict=True)
             )
         case List(ours_element), List(theirs_element):
             return same_type(ours_element.type, theirs_element.type)
-        case Map(), Map():
+        case IcebergMap(), IcebergMap():
             return same_type(left.key.type, right.key.type) and same_type(
                 left.value.type, right.value.type
             )
@@ -159,17 +159,17 @@ def same_type(left: Type, right: Type) -> bool:
             return False
 
 
-def leaves(field: Field) -> Iterator[Field]:
+def leaves(field: IcebergField) -> Iterator[IcebergField]:
     """The fields under a field, itself included, that hold values."""
     match field.type:
-        case Primitive():
+        case IcebergPrimitive():
             yield field
-        case Struct(fields):
+        case IcebergStruct(fields):
             for inner in fields:
                 yield from leaves(inner)
         case List(element):
             yield from leaves(element)
-        case Map(key, value):
+        case IcebergMap(key, value):
             yield from leaves(key)
             yield from leaves(value)
 
@@ -180,29 +180,29 @@ WITHOUT_IDENTITY = frozenset({"variant", "geometry", "geography", "time", "times
 """Types that have no canonical form, or that Spark cannot read: their rows cannot be compared."""
 
 
-def without_identity(field: Field) -> str | None:
+def without_identity(field: IcebergField) -> str | None:
     """The name of a type inside the field whose values cannot be compared, or None."""
     for leaf in leaves(field):
-        name = leaf.type.name if isinstance(leaf.type, Primitive) else ""
+        name = leaf.type.name if isinstance(leaf.type, IcebergPrimitive) else ""
         if name.split("(")[0] in WITHOUT_IDENTITY:
             return name
     return None
 
 
 @dataclass(frozen=True, slots=True)
-class TableSchema:
+class IcebergSchema:
     """A table's columns at some point, with its number in the metadata."""
 
     id: int
-    fields: tuple[Field, ...]
+    fields: tuple[IcebergField, ...]
 
     @staticmethod
-    def parse(document: Mapping[str, Any]) -> TableSchema:
+    def parse(document: Mapping[str, Any]) -> IcebergSchema:
         """The schema that a metadata file's JSON spells."""
         fields = tuple(parse_field(field) for field in document["fields"])
-        return TableSchema(int(document.get("schema-id", 0)), fields)
+        return IcebergSchema(int(document.get("schema-id", 0)), fields)
 
-    def field(self, number: int) -> Field | None:
+    def field(self, number: int) -> IcebergField | None:
         """The column with an id, or None."""
         return next((field for field in self.fields if field.id == number), None)
 

@@ -19,10 +19,10 @@ from grebe.formats.base import (
     check_total,
 )
 from grebe.formats.files import Files
-from grebe.formats.iceberg.catalog import Locator
+from grebe.formats.iceberg.locators import Locator
 from grebe.formats.iceberg.manifests import DataFile, Manifests
-from grebe.formats.iceberg.metadata import Place, TableMetadata, parse_metadata
-from grebe.formats.iceberg.schema import Field, same_type, without_identity
+from grebe.formats.iceberg.metadata import SnapshotPoint, TableMetadata, parse_metadata
+from grebe.formats.iceberg.schema import IcebergField, same_type, without_identity
 from grebe.formats.refusals import only_total, refuse
 from grebe.formats.retention import of_milliseconds
 from grebe.model import Reason, Schema, TableName, Version, Window
@@ -30,7 +30,7 @@ from grebe.model import Reason, Schema, TableName, Version, Window
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from grebe.formats.iceberg.window import Plan, Planner
+    from grebe.formats.iceberg.window import IcebergPlanner, IcebergWindow
 
 DRIVER_BUDGET = 256 * 1024 * 1024
 """Compressed bytes of the used columns up to which the driver reads rows itself."""
@@ -62,10 +62,10 @@ class IcebergSource:
         self._tables: OrderedDict[str, TableMetadata] = OrderedDict()
 
     @cached_property
-    def _planner(self) -> Planner:
-        from grebe.formats.iceberg.window import Planner
+    def _planner(self) -> IcebergPlanner:
+        from grebe.formats.iceberg.window import IcebergPlanner
 
-        return Planner(self._name, self._files, self._manifests)
+        return IcebergPlanner(self._name, self._files, self._manifests)
 
     @property
     def name(self) -> TableName:
@@ -137,7 +137,7 @@ class IcebergSource:
         )
 
     @staticmethod
-    def _since(table: TableMetadata, after: Place, upto: Place) -> datetime | None:
+    def _since(table: TableMetadata, after: SnapshotPoint, upto: SnapshotPoint) -> datetime | None:
         """When the first change of a window was committed, where the history leads through it."""
         chain = table.chain(after.snapshot_id, upto.snapshot_id) or ()
         changes = [snapshot for snapshot in chain if snapshot.operation != "replace"]
@@ -145,7 +145,7 @@ class IcebergSource:
 
     @staticmethod
     def _only_maintenance(
-        table: TableMetadata, after: Place, upto: Place, plan: Plan | None
+        table: TableMetadata, after: SnapshotPoint, upto: SnapshotPoint, plan: IcebergWindow | None
     ) -> bool:
         if plan is not None and not plan.touched:
             return True
@@ -221,11 +221,15 @@ class IcebergSource:
             raise InternalError.broken(f'table "{self._name}" is to be read without a session')
         return self._spark()
 
-    def _fits(self, plan: Plan) -> bool:
+    def _fits(self, plan: IcebergWindow) -> bool:
         return plan.bytes <= self._budget or self._spark is None
 
     def _by_arrow(
-        self, table: TableMetadata, window: Window, fields: Sequence[Field], plan: Plan
+        self,
+        table: TableMetadata,
+        window: Window,
+        fields: Sequence[IcebergField],
+        plan: IcebergWindow,
     ) -> Changes:
         import pyarrow.compute as pc
 
@@ -240,7 +244,11 @@ class IcebergSource:
         return Changes(way, arrow=consolidate_arrow(rows), bytes_read=size, total=plan.total)
 
     def _by_spark(
-        self, table: TableMetadata, window: Window, fields: Sequence[Field], plan: Plan
+        self,
+        table: TableMetadata,
+        window: Window,
+        fields: Sequence[IcebergField],
+        plan: IcebergWindow,
     ) -> Changes:
         from grebe.formats.iceberg.spark_rows import read_weighted, readable_by_id
         from grebe.formats.identity import consolidate_frame
@@ -253,7 +261,7 @@ class IcebergSource:
         return self._run(f"{plan.way}/spark", frame, window, plan, collect=few)
 
     def _run(
-        self, way: str, frame: DataFrame, window: Window, plan: Plan, *, collect: bool
+        self, way: str, frame: DataFrame, window: Window, plan: IcebergWindow, *, collect: bool
     ) -> Changes:
         """The delta as Arrow when it is sure to be small, else as a frame that nobody ran yet."""
         import pyarrow.compute as pc
@@ -270,7 +278,7 @@ class IcebergSource:
         self,
         table: TableMetadata,
         window: Window,
-        fields: Sequence[Field],
+        fields: Sequence[IcebergField],
         total: int | None = None,
     ) -> Changes:
         """Both versions read whole by Iceberg's own reader: slow, and right for every file."""
@@ -283,7 +291,7 @@ class IcebergSource:
         after, upto = table.places_of(window)
         sides = []
         for place, weight in ((upto, 1), (after, -1)):
-            as_upto = Place(place.snapshot_id, upto.schema_id)
+            as_upto = SnapshotPoint(place.snapshot_id, upto.schema_id)
             frame = read_version(self._session(), self._name, table, as_upto, fields)
             sides.append(frame.withColumn(WEIGHT, sf.lit(weight).cast("bigint")))
         frame = consolidate_frame(sides[0].unionAll(sides[1]))
@@ -294,7 +302,9 @@ def _versions(window: Window) -> list[Version]:
     return [window.upto] if window.after is None else [window.after, window.upto]
 
 
-def _fields(table: TableMetadata, place: Place, columns: Sequence[int]) -> list[Field]:
+def _fields(
+    table: TableMetadata, place: SnapshotPoint, columns: Sequence[int]
+) -> list[IcebergField]:
     schema = table.schema_of(place)
     found = [schema.field(number) for number in columns]
     if None in found:
@@ -302,7 +312,9 @@ def _fields(table: TableMetadata, place: Place, columns: Sequence[int]) -> list[
     return [field for field in found if field is not None]
 
 
-def _column_reason(number: int, old: Field | None, new: Field | None) -> Reason | None:
+def _column_reason(
+    number: int, old: IcebergField | None, new: IcebergField | None
+) -> Reason | None:
     if old is None or new is None:
         known = new or old
         label = f'column "{known.name}"' if known else f"column id {number}"
@@ -316,7 +328,7 @@ def _column_reason(number: int, old: Field | None, new: Field | None) -> Reason 
     return None
 
 
-def _bounds(file: DataFile, field: Field) -> KeyBounds:
+def _bounds(file: DataFile, field: IcebergField) -> KeyBounds:
     from grebe.formats.iceberg.values import from_bound
 
     low, high = file.lower.get(field.id), file.upper.get(field.id)

@@ -13,16 +13,16 @@ import pyarrow as pa
 from grebe.formats.base import WEIGHT
 from grebe.formats.files import escape_glob
 from grebe.formats.frames import to_frame
+from grebe.formats.iceberg.conform import arrow_type
 from grebe.formats.iceberg.manifests import DataFile
-from grebe.formats.iceberg.metadata import EMPTY, Place, TableMetadata
-from grebe.formats.iceberg.projection import arrow_type
+from grebe.formats.iceberg.metadata import EMPTY, SnapshotPoint, TableMetadata
 from grebe.formats.iceberg.rows import NAME_MAPPING, identity_partition
 from grebe.formats.iceberg.schema import (
-    Field,
+    IcebergField,
+    IcebergMap,
+    IcebergPrimitive,
+    IcebergStruct,
     List,
-    Map,
-    Primitive,
-    Struct,
     Type,
     leaves,
     same_type,
@@ -44,7 +44,7 @@ _FIELD_ID = "parquet.field.id"
 _BY_ID = "spark.sql.parquet.fieldId.read.enabled"
 
 
-def readable_by_id(table: TableMetadata, fields: Sequence[Field]) -> bool:
+def readable_by_id(table: TableMetadata, fields: Sequence[IcebergField]) -> bool:
     """Whether Spark's Parquet reader gives what the table means.
 
     It knows neither name mappings nor defaults: it would silently read NULL.
@@ -52,7 +52,8 @@ def readable_by_id(table: TableMetadata, fields: Sequence[Field]) -> bool:
     if NAME_MAPPING in table.properties:
         return False
     return not any(
-        part.default is not None or (isinstance(part.type, Primitive) and part.type.name == "uuid")
+        part.default is not None
+        or (isinstance(part.type, IcebergPrimitive) and part.type.name == "uuid")
         for column in fields
         for part in (column, *leaves(column))
     )
@@ -62,7 +63,7 @@ def read_weighted(
     spark: SparkSession,
     table: TableMetadata,
     touched: Sequence[FileWeights[DataFile]],
-    fields: Sequence[Field],
+    fields: Sequence[IcebergField],
 ) -> DataFrame:
     """All rows with a weight; nothing runs yet."""
     from pyspark.sql import functions as sf
@@ -97,15 +98,15 @@ def read_weighted(
 
 
 def _fixed_fields(
-    table: TableMetadata, touched: Sequence[FileWeights[DataFile]], fields: Sequence[Field]
-) -> list[Field]:
+    table: TableMetadata, touched: Sequence[FileWeights[DataFile]], fields: Sequence[IcebergField]
+) -> list[IcebergField]:
     """The columns that some touched file's partition fixes."""
     fixed = {number for w in touched for number in identity_partition(table, w.file)}
     return [field for field in fields if field.id in fixed]
 
 
 def _with_partition(
-    table: TableMetadata, touched: Sequence[FileWeights[DataFile]], field: Field, index: int
+    table: TableMetadata, touched: Sequence[FileWeights[DataFile]], field: IcebergField, index: int
 ) -> Column:
     """The file's column, or the partition's value where the file lacks it."""
     from pyspark.sql import functions as sf
@@ -120,7 +121,7 @@ def _file_frame(
     spark: SparkSession,
     table: TableMetadata,
     touched: Sequence[FileWeights[DataFile]],
-    fields: Sequence[Field],
+    fields: Sequence[IcebergField],
     key: Callable[[str], str],
 ) -> DataFrame:
     """One row per file: its base weight, and what its partition fixes."""
@@ -143,9 +144,9 @@ def _spark_type(kind: Type) -> DataType:
     from pyspark.sql import types as st
 
     match kind:
-        case Primitive():
+        case IcebergPrimitive():
             return st.DataType.fromDDL(spark_text(kind))
-        case Struct(fields):
+        case IcebergStruct(fields):
             return st.StructType(
                 [
                     st.StructField(f.name, _spark_type(f.type), True, {_FIELD_ID: f.id})
@@ -154,7 +155,7 @@ def _spark_type(kind: Type) -> DataType:
             )
         case List(element):
             return st.ArrayType(_spark_type(element.type), True)
-        case Map(key, value):
+        case IcebergMap(key, value):
             return st.MapType(_spark_type(key.type), _spark_type(value.type), True)
 
 
@@ -162,8 +163,8 @@ def read_version(
     spark: SparkSession,
     name: TableName,
     table: TableMetadata,
-    place: Place,
-    fields: Sequence[Field],
+    place: SnapshotPoint,
+    fields: Sequence[IcebergField],
 ) -> DataFrame:
     """All rows of a version in the columns asked for, by Iceberg's own reader."""
     from pyspark.sql import functions as sf
@@ -186,10 +187,10 @@ def read_version(
     return frame.select(*columns)
 
 
-def _literal(want: Field) -> str:
+def _literal(want: IcebergField) -> str:
     """The value of a column that the snapshot is older than."""
     kind = spark_text(want.type)
-    if want.default is None or not isinstance(want.type, Primitive):
+    if want.default is None or not isinstance(want.type, IcebergPrimitive):
         return f"CAST(NULL AS {kind})"
     value: Any = from_default(want.type, want.default)
     text = f"X'{value.hex()}'" if isinstance(value, bytes) else _text(str(value))
@@ -201,7 +202,7 @@ def _text(value: str) -> str:
     return f"'{escaped}'"
 
 
-def _reshaped(stored: Field, want: Field) -> str:
+def _reshaped(stored: IcebergField, want: IcebergField) -> str:
     """The stored column in the type of a newer schema; only promotions and names can differ."""
     text = quoted(stored.name)
     return text if same_type(stored.type, want.type) else _convert(text, stored.type, want.type, 0)
@@ -210,7 +211,7 @@ def _reshaped(stored: Field, want: Field) -> str:
 def _convert(text: str, stored: Type, want: Type, depth: int) -> str:
     name = f"x{depth}"
     match stored, want:
-        case Struct(old), Struct(new):
+        case IcebergStruct(old), IcebergStruct(new):
             by_id = {field.id: field for field in old}
             parts = []
             for field in new:
@@ -225,7 +226,7 @@ def _convert(text: str, stored: Type, want: Type, depth: int) -> str:
         case List(old_element), List(new_element):
             inner = _convert(name, old_element.type, new_element.type, depth + 1)
             return f"transform({text}, {name} -> {inner})"
-        case Map(old_key, old_value), Map(new_key, new_value):
+        case IcebergMap(old_key, old_value), IcebergMap(new_key, new_value):
             key = _convert(f"{name}k", old_key.type, new_key.type, depth + 1)
             value = _convert(f"{name}v", old_value.type, new_value.type, depth + 1)
             pair = f"({name}k, {name}v)"

@@ -11,7 +11,7 @@ from grebe.formats.base import ACTION, CHANGE, TARGET, Merge
 from grebe.formats.iceberg.history import MAIN
 from grebe.formats.iceberg.position import TAG
 from grebe.formats.merge_text import cast, condition, listed, taken, update
-from grebe.formats.sql_text import literal, quote
+from grebe.formats.spark_text import literal, quote
 from grebe.model import Partition, TableName
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def create_table(
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class IcebergTarget:
     """The branch that statements write to, with the types that every value is cast to."""
 
     name: TableName

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from grebe.errors import ConflictError
 from grebe.formats.base import Committed, Orphan, Write
 from grebe.formats.iceberg import statements
-from grebe.formats.iceberg.commit import Committer
+from grebe.formats.iceberg.commit import IcebergCommitter
 from grebe.formats.iceberg.history import HistoryReader, Lineage, SparkReader, first_seen
 from grebe.formats.iceberg.position import find_run, read_position, run_of
 from grebe.formats.refusals import refused_partitions
@@ -99,8 +99,8 @@ class IcebergStorage:
         """Rewrite small files into few, in a commit that says it replaced rows by themselves."""
         self.session.sql(statements.compact(self.name)).collect()
 
-    def _committer(self) -> Committer:
-        return Committer(self.session, self.name, self._reader())
+    def _committer(self) -> IcebergCommitter:
+        return IcebergCommitter(self.session, self.name, self._reader())
 
     def _reader(self) -> HistoryReader:
         return self.reader or SparkReader(self.session, self.name)

@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from grebe.formats.iceberg.schema import Primitive, Type, decimal_of, is_fixed
+from grebe.formats.iceberg.schema import IcebergPrimitive, Type, decimal_of, is_fixed
 
 Value = Any
 """A Python value of whatever type its column has."""
@@ -21,7 +21,7 @@ _PACKED |= {"timestamp": "<q", "timestamptz": "<q"}
 
 def from_bound(kind: Type, data: bytes) -> Value:
     """The value of a lower or upper bound, or None for types whose bounds are not used."""
-    if not isinstance(kind, Primitive):
+    if not isinstance(kind, IcebergPrimitive):
         return None
     name = kind.name
     if name in _PACKED:
@@ -49,7 +49,7 @@ def _unpacked(name: str, data: bytes) -> Value:
 
 def from_partition(kind: Type, value: Value) -> Value:
     """The column's value that an identity partition holds, as Arrow takes it."""
-    if value is None or not isinstance(kind, Primitive):
+    if value is None or not isinstance(kind, IcebergPrimitive):
         return None
     if decimal := decimal_of(kind.name):
         return Decimal(int.from_bytes(value, "big", signed=True)).scaleb(-decimal[1])
@@ -60,7 +60,7 @@ def from_partition(kind: Type, value: Value) -> Value:
 
 def from_default(kind: Type, value: Value) -> Value:
     """The value of a field's default, from its JSON form."""
-    if value is None or not isinstance(kind, Primitive):
+    if value is None or not isinstance(kind, IcebergPrimitive):
         return None
     name = kind.name
     if name == "date":

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 from grebe.formats.base import check_total
 from grebe.formats.files import Files
-from grebe.formats.iceberg.deletes import Deletes
+from grebe.formats.iceberg.deletes import DeletedPositions
 from grebe.formats.iceberg.diff import Step, needed_deletes, weigh
 from grebe.formats.iceberg.manifests import DataFile, Manifests
-from grebe.formats.iceberg.metadata import EMPTY, Place, TableMetadata
-from grebe.formats.iceberg.schema import Field, leaves
+from grebe.formats.iceberg.metadata import EMPTY, SnapshotPoint, TableMetadata
+from grebe.formats.iceberg.schema import IcebergField, leaves
 from grebe.formats.weights import FileWeights
 from grebe.model import TableName, Window
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class IcebergWindow:
     """The files to read for a window, and what their rows must sum to."""
 
     way: str
@@ -37,15 +37,17 @@ class Plan:
         return sum(weights.removed() for weights in self.touched)
 
 
-class Planner:
+class IcebergPlanner:
     """Plans windows of one table; keeps what it read, since these files never change."""
 
     def __init__(self, name: TableName, files: Files, manifests: Manifests) -> None:
         self._name = name
         self._manifests = manifests
-        self._deletes = Deletes(files)
+        self._deletes = DeletedPositions(files)
 
-    def plan(self, table: TableMetadata, window: Window, fields: Sequence[Field]) -> Plan | None:
+    def plan(
+        self, table: TableMetadata, window: Window, fields: Sequence[IcebergField]
+    ) -> IcebergWindow | None:
         """The way that reads fewer bytes, or None when only Iceberg itself can read the rows."""
         after, upto = table.places_of(window)
         replaced = _replacements(table, after, upto)
@@ -65,7 +67,9 @@ class Planner:
             check_total(self._name, window, rows_now - rows_before, best.total)
         return best
 
-    def _weighed(self, way: str, steps: list[Step], fields: Sequence[Field]) -> Plan | None:
+    def _weighed(
+        self, way: str, steps: list[Step], fields: Sequence[IcebergField]
+    ) -> IcebergWindow | None:
         needed = needed_deletes(steps)
         if any(d.encrypted or d.format not in ("parquet", "puffin") for d in needed):
             return None
@@ -75,10 +79,12 @@ class Planner:
         if any(w.file.encrypted or w.file.format != "parquet" for w in touched):
             return None
         size = sum(_column_bytes(w.file, fields) for w in touched)
-        return Plan(way, touched, size, weights.total())
+        return IcebergWindow(way, touched, size, weights.total())
 
 
-def _replacements(table: TableMetadata, after: Place, upto: Place) -> list[tuple[int, int]]:
+def _replacements(
+    table: TableMetadata, after: SnapshotPoint, upto: SnapshotPoint
+) -> list[tuple[int, int]]:
     """Parent and own id of each commit of the window that only moved rows; none if unsure."""
     chain = table.chain(after.snapshot_id, upto.snapshot_id)
     if chain is None:
@@ -98,7 +104,7 @@ def _keeps_rows(step: Step) -> bool:
     return before is None or after is None or before == after
 
 
-def _column_bytes(file: DataFile, fields: Sequence[Field]) -> int:
+def _column_bytes(file: DataFile, fields: Sequence[IcebergField]) -> int:
     """The compressed bytes of the used columns, or the file's size when they are not listed."""
     if not fields or not file.column_sizes:
         return file.size

@@ -14,7 +14,7 @@ from grebe.formats.base import WEIGHT
 from grebe.formats.files import missing, torn
 from grebe.formats.parquet.listing import FileEntry, Listing
 from grebe.formats.parquet.partitions import PARSE, raw_values
-from grebe.formats.parquet.types import columns_of, spark_shape
+from grebe.formats.parquet.schema import columns_of, spark_shape
 from grebe.formats.parquet_calendar import OldCalendarError, in_old_calendar
 from grebe.formats.parquet_rows import chunk_bytes
 from grebe.model import Column

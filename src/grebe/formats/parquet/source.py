@@ -260,7 +260,7 @@ def _columns(listing: Listing, columns: Sequence[int]) -> list[Column]:
 
 
 def _column_reason(number: int, old: Column | None, new: Column | None) -> Reason | None:
-    from grebe.formats.parquet.types import is_known
+    from grebe.formats.parquet.schema import is_known
 
     if old is None or new is None:
         known = new or old

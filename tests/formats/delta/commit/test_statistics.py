@@ -20,13 +20,13 @@ from formats.commit.lake import frontier
 from formats.delta.commit.folders import Folders, StorageFolder
 from formats.delta.commit.test_spark import storage_of
 from grebe.formats.base import ACTION, Append, Committed, Merge, Rows, Write
-from grebe.formats.delta.actions import DataFile
+from grebe.formats.delta.actions import AddedFile
 from grebe.formats.delta.driver_writes import suits
-from grebe.formats.delta.schema import Field, Primitive, TableSchema
+from grebe.formats.delta.schema import DeltaField, DeltaPrimitive, DeltaSchema
 from grebe.formats.delta.stats import bounds, settings
 from grebe.formats.delta.storage import SETTINGS
-from grebe.formats.parquet.types import exchange, spark_text
-from grebe.formats.sql_text import quote
+from grebe.formats.parquet.schema import exchange, spark_text
+from grebe.formats.spark_text import quote
 from grebe.model import Column, Schema, TableName
 
 if TYPE_CHECKING:
@@ -156,9 +156,9 @@ def test_the_driver_writes_bounds_only_where_they_are_bounds(folders: Folders) -
 def of_log(kind: str, low: str, high: str) -> tuple[object, object]:
     """The bounds of a column in a file whose log spells them like this."""
     stats = f'{{"numRecords":1,"minValues":{{"k":{low}}},"maxValues":{{"k":{high}}}}}'
-    field = Field("k", "k", Primitive(kind))
-    file = DataFile("f", 1, {}, None, data_change=True, stats=stats, counted=1)
-    (bound,) = bounds([file], TableSchema("0", (field,), False, ()), [field])["k"]
+    field = DeltaField("k", "k", DeltaPrimitive(kind))
+    file = AddedFile("f", 1, {}, None, data_change=True, stats=stats, counted=1)
+    (bound,) = bounds([file], DeltaSchema("0", (field,), False, ()), [field])["k"]
     return bound.low, bound.high
 
 

@@ -1,0 +1,122 @@
+"""Old versions of views go by themselves, after a refresh and within what anybody still needs.
+
+Without this a view that is refreshed every minute drags along all its versions: each one makes the table's
+metadata longer, and every commit writes that again.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from grebe.errors import LeaseHeldError
+from grebe.formats.retention import of_interval, of_milliseconds
+from grebe.model import TableName
+from grebe.project.definitions import Definition
+from grebe.project.lifecycle import leased
+from grebe.project.retention import bound_of, needed_since
+from grebe.project.standing import NEVER, Heads
+
+if TYPE_CHECKING:
+    from grebe.api.project import Project
+
+KEPT: Final = timedelta(days=7)
+"""How long versions are kept where nobody says it."""
+SETTINGS: Final = {
+    "history.expire.max-snapshot-age-ms": of_milliseconds,
+    "delta.deletedFileRetentionDuration": of_interval,
+}
+"""The properties that say how long, of whatever format the table is."""
+ASKED: Final = "grebe.expired-before"
+"""The property that says up to when versions were last asked to go."""
+SECONDS: Final = 30
+"""Nobody waits longer for this after a refresh; the rest goes after the next one."""
+
+log = logging.getLogger(__name__)
+
+
+def expire_old(project: Project, names: Iterable[str]) -> None:
+    """Remove what nobody asked to keep of views that were just refreshed; a failure harms nobody."""
+    begun = time.monotonic()
+    try:
+        views = project.written()
+    except Exception as error:  # the refresh itself is done, and must not be called a failure
+        log.warning("old versions stay: %s", error)
+        return
+    for name in names:
+        if time.monotonic() - begun > SECONDS:
+            return
+        try:
+            _expire(project, views, name)
+        except LeaseHeldError:
+            log.debug('view "%s" is written by somebody else, who will look after it', name)
+        except Exception as error:  # the rows are right either way; the next refresh looks again
+            log.warning('old versions of view "%s" stay: %s', name, error)
+
+
+def _expire(project: Project, views: Mapping[str, Definition], name: str) -> None:
+    facts = views[name].facts
+    storage = facts.storage if facts else None
+    if storage is None or has_unknown_children(name, views):
+        return
+    wanted = outlived(storage, views[name].properties, project.look(), datetime.now(UTC))
+    if wanted is None:
+        return
+    with leased(project, [views[name].key]):
+        look = project.look()  # nobody moves the view from here on
+        since = needed_since(storage, look, wanted)
+        until, holding = bound_of(storage, views, look, since)
+        if until != NEVER:
+            project.tables.expire(storage, look.session, until)
+        project.tables.keep(storage, look.session, {ASKED: wanted.isoformat()})
+    if holding:
+        log.info('old versions of view "%s" are kept for %s', name, ", ".join(holding))
+
+
+def has_unknown_children(name: str, views: Mapping[str, Definition]) -> bool:
+    """Whether a view reads this one of which nobody knows where it stands."""
+    return any(view.facts is None and name in view.parents_among(views) for view in views.values())
+
+
+def outlived(
+    storage: TableName, said: Iterable[tuple[str, str]], look: Heads, now: datetime
+) -> datetime | None:
+    """Up to when versions should go; None: there are none, or it is too early to ask again.
+
+    Where one history is that of all tables of a catalog, versions are other people's, too: those go by
+    `vacuum` alone.
+    """
+    if look.tables.one_history(storage):
+        return None
+    properties = look.tables.properties(storage, look.session) or {}
+    kept = kept_for(properties, dict(said))
+    if kept is None:
+        return None
+    wanted = now - kept
+    asked = properties.get(ASKED)
+    if asked and wanted - datetime.fromisoformat(asked) < kept / 2:
+        return None  # by halves: a statement for every version would cost more than it saves
+    found = look.tables.version_at(storage, wanted, look.session)
+    return wanted if found is not None else None
+
+
+def kept_for(*said: Mapping[str, str]) -> timedelta | None:
+    """How long versions are kept, the longest that anybody says; None: for ever.
+
+    >>> kept_for({}), kept_for({"history.expire.max-snapshot-age-ms": "1000"}, {"other": "1"})
+    (datetime.timedelta(days=7), datetime.timedelta(seconds=1))
+    >>> kept_for({"delta.deletedFileRetentionDuration": "as long as I like"})
+    """
+    told = [(key, of[key]) for of in said for key in SETTINGS if key in of]
+    lengths = [SETTINGS[key](text) for key, text in told]
+    known = [length for length in lengths if length is not None and length < _LONGEST]
+    if len(known) < len(lengths):
+        return None
+    return max(known, default=KEPT)
+
+
+_LONGEST: Final = timedelta(days=365 * 1000)
+"""More than this is for ever."""

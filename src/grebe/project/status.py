@@ -1,0 +1,103 @@
+"""The status of views: where they stand now, and what their last runs did."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from grebe.errors import GrebeError
+from grebe.model import Policy, State, TableName
+from grebe.project.history import iso, run_to_dict
+from grebe.project.standing import Standing
+from grebe.project.tabular import Tabular, error_to_dict
+from grebe.registry.records import RunRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Status(Tabular):
+    """What is true of a view now, and of its last run."""
+
+    name: TableName
+    state: State
+    policy: Policy
+    lag: str | None
+    schedule: str | None
+    standing: Standing
+    last: RunRecord | None
+    data_time: datetime | None
+    next_time: datetime | None
+    file: str | None
+    error: GrebeError | None = None
+    last_refresh: datetime | None = None
+    """When a run last made the view what it shows: a failed one did not."""
+
+    @property
+    def stale_since(self) -> datetime | None:
+        """Since when a source is ahead of the view."""
+        return self.standing.stale_since
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain values, ready for JSON."""
+        return {
+            "view": str(self.name),
+            "state": str(self.state),
+            "policy": str(self.policy),
+            "lag": self.lag,
+            "schedule": self.schedule,
+            "data_time": iso(self.data_time),
+            "last_refresh": iso(self.last_refresh),
+            "stale_since": iso(self.stale_since),
+            "next": iso(self.next_time),
+            "last": run_to_dict(self.last) if self.last else None,
+            "reasons": [
+                {"code": item.code, "message": item.message} for item in self.standing.reasons
+            ],
+            "file": self.file,
+            "error": error_to_dict(self.error) if self.error else None,
+        }
+
+    def rows(self) -> tuple[Sequence[str], list[Sequence[object]]]:
+        """One line of the table of views."""
+        return STATUS_HEADINGS, [status_row(self)]
+
+
+STATUS_HEADINGS = ("view", "state", "lag", "last outcome", "reason", "rows", "took", "next")
+
+
+def status_row(status: Status) -> tuple[object, ...]:
+    """The cells of one view."""
+    last = status.last
+    codes = [reason.code for reason in status.standing.reasons]
+    codes = codes or ([reason.code for reason in last.reasons] if last else [])
+    if status.error is not None:
+        codes = [status.error.code]
+    return (
+        status.name,
+        status.state,
+        status.lag or "",
+        last.outcome if last else "",
+        ", ".join(dict.fromkeys(codes)),
+        f"{last.counts.rows_in:,} in, {last.counts.rows_out:,} out" if last else "",
+        f"{last.seconds:.1f} s" if last and last.seconds is not None else "",
+        _minute(status.next_time),
+    )
+
+
+def _minute(moment: datetime | None) -> str:
+    return moment.strftime("%Y-%m-%d %H:%M") if moment else ""
+
+
+class Statuses(list[Status], Tabular):
+    """Every chosen view's status, as one table."""
+
+    def rows(self) -> tuple[Sequence[str], list[Sequence[object]]]:
+        """One line per view."""
+        return STATUS_HEADINGS, [status_row(item) for item in self]
+
+    def to_dict(self) -> list[dict[str, object]]:
+        """Plain values, ready for JSON."""
+        return [item.to_dict() for item in self]
+
+    __str__ = Tabular.__str__
+    __repr__ = Tabular.__str__
