@@ -7,9 +7,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from grebe.program.compile_ivm import compile_ivm
     from grebe.program.duckdb_judge import same_to
     from grebe.program.extensions import extension_file, load_extensions
+    from grebe.program.make_program import compile_ivm
     from grebe.program.naming import Naming
     from grebe.program.program_view import MaterializedView
     from grebe.program.runner import Maintained, Views
@@ -27,7 +27,7 @@ _ROOMS = {
     "PendingMaintenance": "utilities",
     "SnapshotSafety": "utilities",
     "Views": "runner",
-    "compile_ivm": "compile_ivm",
+    "compile_ivm": "make_program",
     "extension_file": "extensions",
     "load_extensions": "extensions",
     "pending_maintenance_sql": "utilities",

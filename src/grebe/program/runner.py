@@ -18,18 +18,15 @@ from grebe.errors import (
     SourceError,
     UnknownTableError,
 )
-from grebe.program import (
-    MaterializedView,
-    Naming,
-    PendingMaintenance,
-    compile_ivm,
-    pending_maintenance_sql,
-)
 from grebe.program.duckdb_judge import same_to
 from grebe.program.duckdb_text import ident, literal
 from grebe.program.failures import typed
+from grebe.program.make_program import compile_ivm
+from grebe.program.naming import Naming
 from grebe.program.program_graph import levels, tree
 from grebe.program.program_sources import Options, ProgramSource, TablePlace, located
+from grebe.program.program_view import MaterializedView
+from grebe.program.utilities import PendingMaintenance, pending_maintenance_sql
 from grebe.program.verbatim_program import base_tables, expanded
 
 if TYPE_CHECKING:
