@@ -216,12 +216,6 @@ class SourceError(GrebeError):
     code = "source"
 
 
-class ChangeFeedMissingError(SourceError):
-    """The table's format or settings do not keep changes for this window."""
-
-    code = "change-feed-missing"
-
-
 class HistoryExpiredError(SourceError):
     """A version of the window no longer exists."""
 

@@ -9,12 +9,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from formats.memory import MemoryTable
 from grebe.compiler.algebra.nodes import Values
 from grebe.engine import run
 from grebe.engine.run import Run, with_settings
 from grebe.engine.source_deltas import Deltas
 from grebe.errors import SchemaChangedError
-from grebe.formats.memory import MemoryTable
 from grebe.model import Column, TableName, Window
 from grebe.registry import Registry
 from grebe.spark import pool

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from formats import memory
 from formats.contract.oracle import bag, difference
+from formats.memory import MemoryTable
 from grebe.errors import CheckFailedError, ConflictError, HistoryExpiredError, SchemaChangedError
-from grebe.formats import memory
 from grebe.formats.base import ACTION, Append, Merge, Overwrite, Rows
-from grebe.formats.memory import MemoryTable
 from grebe.model import Column, Frontier, RunId, TableName, Window
 
 NAME = TableName("mem", "shop", "orders")

@@ -22,12 +22,12 @@ from formats.contract.histories import (
     History,
     Rollback,
 )
+from formats.memory import MemoryTable
 from grebe.formats.base import WEIGHT, Source
 from grebe.formats.delta.source import DeltaSource
 from grebe.formats.files import DriverFiles, SparkFiles
 from grebe.formats.iceberg.locators import SparkLocator, locator_of
 from grebe.formats.iceberg.source import IcebergSource
-from grebe.formats.memory import MemoryTable
 from grebe.model import TableName, Version, Window
 
 if TYPE_CHECKING:

@@ -54,11 +54,6 @@ def sided(node: Node, side: int) -> Node:
     return Projection(node, (*outputs, (SIDE, number(side))))
 
 
-def without_weight(node: Node) -> tuple[str, ...]:
-    """The columns of a delta other than its weight."""
-    return tuple(name for name in node.columns if name != WEIGHT)
-
-
 def is_consolidated(node: Node) -> bool:
     """True when no two rows of the delta are equal but for their weights."""
     match node:
