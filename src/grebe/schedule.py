@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import product
 from re import IGNORECASE
 from re import compile as pattern
 from typing import Final
 from zoneinfo import ZoneInfo
+
+from cronsim import CronSim, CronSimError
 
 from grebe.errors import DefinitionError
 
@@ -31,17 +32,7 @@ _UNITS: Final = {
 _DURATION: Final = pattern(r"\s*(\d{1,9})\s*([a-z]+)\s*", IGNORECASE)
 _CRON: Final = pattern(r"\s*cron\s+'([^']*)'(?:\s+at\s+time\s+zone\s+'([^']*)')?\s*", IGNORECASE)
 _EVERY: Final = pattern(r"\s*every\s+(.*)", IGNORECASE)
-_FIELDS: Final = (
-    ("minute", 0, 59), ("hour", 0, 23), ("day of month", 1, 31), ("month", 1, 12),
-    ("day of week", 0, 7),
-)  # fmt: skip
-_NAMES: Final = {
-    "month": ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"),
-    "day of week": ("sun", "mon", "tue", "wed", "thu", "fri", "sat"),
-}
-_ITEM: Final = pattern(r"(\*|[a-z0-9]+)(?:-([a-z0-9]+))?(?:/(\d+))?", IGNORECASE)
-_YEARS: Final = 8
-"""29 February may be eight years away."""
+_FIELDS: Final = ("minute", "hour", "day of month", "month", "day of week")
 
 
 def duration(text: str) -> timedelta:
@@ -85,50 +76,42 @@ class Every:
 
 @dataclass(frozen=True, slots=True)
 class Cron:
-    """Five fields, each the set of values that it allows."""
+    """Five fields of a cron text, read on the clock of a zone."""
 
-    fields: tuple[frozenset[int], ...]
+    text: str
     zone: str
-    any_day: bool
-    """Day of month and day of week: when both are restricted, either is enough, as in cron."""
 
     @staticmethod
     def parse(text: str, zone: str = "UTC") -> Cron:
         """The schedule that a cron text means.
 
         Raises:
-            DefinitionError: names the field that is wrong, and what it may hold.
+            DefinitionError: names the field that is wrong.
         """
         parts = text.split()
         if len(parts) != len(_FIELDS):
             raise _bad(text, f"it has {len(parts)} fields, not 5: minute hour day month weekday")
-        sets = [
-            _values(part, name, low, high, text)
-            for part, (name, low, high) in zip(parts, _FIELDS, strict=True)
-        ]
-        sets[4] = frozenset(value % 7 for value in sets[4])
+        for number, (part, name) in enumerate(zip(parts, _FIELDS, strict=True)):
+            alone = ["*"] * len(_FIELDS)
+            alone[number] = part
+            if not _is_cron(" ".join(alone)):
+                raise _bad(text, f'field {name}: "{part}" is not a value, a range or a step of it')
         _zone(zone)
-        return Cron(tuple(sets), zone, parts[2] != "*" and parts[4] != "*")
+        return Cron(" ".join(parts), zone)
 
     def after(self, moment: datetime) -> datetime | None:
-        """The first matching minute after a moment; None when there is none within eight years."""
-        zone = _zone(self.zone)
-        local = moment.astimezone(zone).replace(second=0, microsecond=0, tzinfo=None)
-        day = local.replace(hour=0, minute=0)
-        for _ in range(366 * _YEARS):
-            times = product(sorted(self.fields[1]), sorted(self.fields[0]))
-            for hour, minute in times if self._allows(day) else ():
-                found = day.replace(hour=hour, minute=minute, tzinfo=zone).astimezone(UTC)
-                if found > moment:
-                    return found
-            day += timedelta(days=1)
-        return None
+        """The first time after a moment; None when there never is one, as on 31 February.
 
-    def _allows(self, day: datetime) -> bool:
-        in_month = day.day in self.fields[2]
-        in_week = day.isoweekday() % 7 in self.fields[4]
-        fits = (in_month or in_week) if self.any_day else (in_month and in_week)
-        return fits and day.month in self.fields[3]
+        Where clocks are put forward, a fixed time in the gap comes right after it; where they are
+        put back, a fixed time comes once. Steps such as ``*/15`` follow the time that passes.
+        """
+        try:
+            times = CronSim(self.text, moment.astimezone(_zone(self.zone)))
+            # In the hour that comes twice, the first answer may lie in its first pass.
+            later = (time.astimezone(UTC) for time in times)
+            return next((time for time in later if time > moment), None)
+        except CronSimError:
+            return None
 
 
 Schedule = Every | Cron
@@ -147,29 +130,12 @@ def schedule(text: str) -> Schedule:
     )
 
 
-def _values(part: str, name: str, low: int, high: int, text: str) -> frozenset[int]:
-    found: set[int] = set()
-    for item in part.split(","):
-        match = _ITEM.fullmatch(item)
-        if match is None or (match[1] == "*" and match[2]):
-            raise _bad(text, f'field {name}: "{item}" is not a value, a range or a step')
-        first, last, step = match[1], match[2], int(match[3] or 1)
-        start = low if first == "*" else _number(first, name, text)
-        end = start if first != "*" and not match[3] else high
-        end = _number(last, name, text) if last else end
-        if not (low <= start <= end <= high) or step == 0:
-            raise _bad(text, f'field {name}: "{item}" is outside {low} to {high}')
-        found.update(range(start, end + 1, step))
-    return frozenset(found)
-
-
-def _number(word: str, name: str, text: str) -> int:
-    names = _NAMES.get(name, ())
-    if word.lower() in names:
-        return names.index(word.lower()) + (1 if name == "month" else 0)
-    if not word.isdecimal():
-        raise _bad(text, f'field {name}: "{word}" is not a number')
-    return int(word)
+def _is_cron(text: str) -> bool:
+    try:
+        CronSim(text, datetime.now(UTC))
+    except (CronSimError, ValueError):
+        return False
+    return True
 
 
 def _zone(name: str) -> ZoneInfo:

@@ -43,8 +43,20 @@ def test_a_lag_may_be_downstream() -> None:
         ("CRON '0 0 1 * sun'", "2026-11-02T00:00", "2026-11-08T00:00"),
         ("CRON '0 0 * * 7'", "2026-11-02T00:00", "2026-11-08T00:00"),
         ("CRON '30 12 * jan,jul 1'", "2026-02-01T00:00", "2026-07-06T12:30"),
-        # 02:30 does not exist in Oslo on 2026-03-29: it is 03:30 there, 01:30 UTC.
-        ("CRON '30 2 29 3 *' AT TIME ZONE 'Europe/Oslo'", "2026-03-28T12:00", "2026-03-29T01:30"),
+        # 02:30 does not exist in Oslo on 2026-03-29: the clocks go on at 03:00, which is 01:00 UTC.
+        ("CRON '30 2 29 3 *' AT TIME ZONE 'Europe/Oslo'", "2026-03-28T12:00", "2026-03-29T01:00"),
+        ("CRON '30 2 * * *' AT TIME ZONE 'Europe/Oslo'", "2026-03-29T01:00", "2026-03-30T00:30"),
+        ("CRON '*/15 * * * *' AT TIME ZONE 'Europe/Oslo'", "2026-03-29T00:50", "2026-03-29T01:00"),
+        # 02:30 comes twice in Oslo on 2026-10-25 (00:30 and 01:30 UTC): a fixed time once, a step always.
+        ("CRON '30 2 * * *' AT TIME ZONE 'Europe/Oslo'", "2026-10-24T12:00", "2026-10-25T00:30"),
+        ("CRON '30 2 * * *' AT TIME ZONE 'Europe/Oslo'", "2026-10-25T00:30", "2026-10-26T01:30"),
+        ("CRON '30 2 * * *' AT TIME ZONE 'Europe/Oslo'", "2026-10-25T01:10", "2026-10-26T01:30"),
+        ("CRON '*/15 * * * *' AT TIME ZONE 'Europe/Oslo'", "2026-10-25T01:05", "2026-10-25T01:15"),
+        ("CRON '0 9 * * mon' AT TIME ZONE 'America/New_York'", "2026-03-07T00:00", "2026-03-09T13:00"),
+        ("CRON '0 9 * * mon' AT TIME ZONE 'America/New_York'", "2026-10-31T00:00", "2026-11-02T14:00"),
+        ("CRON '0 0 1 1 *' AT TIME ZONE 'Asia/Kathmandu'", "2026-06-01T00:00", "2026-12-31T18:15"),
+        # Lord Howe's clocks move by half an hour.
+        ("CRON '15 2 * * *' AT TIME ZONE 'Australia/Lord_Howe'", "2026-10-03T12:00", "2026-10-03T15:30"),
         ("CRON '0 2 * * *' AT TIME ZONE 'Europe/Oslo'", "2026-06-30T12:00", "2026-07-01T00:00"),
         ("EVERY 1 HOUR", "2026-01-01T00:10", "2026-01-01T01:10"),
     ],
@@ -64,6 +76,7 @@ def test_a_day_that_never_comes() -> None:
         ("* * * 13 *", "month"), ("* * * * 8", "day of week"), ("*/0 * * * *", "minute"),
         ("5-1 * * * *", "minute"), ("* * * foo *", "month"), ("*-3 * * * *", "minute"),
         ("1,,2 * * * *", "minute"), ("* * * *", "4 fields"), ("", "0 fields"),
+        ("0 * * * * *", "6 fields"), (f"{'9' * 5000} * * * *", "minute"),
     ],
 )  # fmt: skip
 def test_a_bad_cron_text_names_its_field(text: str, field: str) -> None:
