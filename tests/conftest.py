@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from benchmarks.eventlog import event_log_conf
 from evidence import LongRun
 from grebe.config import Settings, load
 from grebe.engine.refresh import RefreshResult
@@ -23,20 +22,14 @@ if TYPE_CHECKING:
 
 LONG = ("laws", "races", "crash", "cluster")
 
-# A Spark of the tests lives for minutes: what its second compiler would save comes too late.
-# With one compiler alone Java keeps room for so little code that it compiles Spark again and again.
-os.environ.setdefault(
-    "SPARK_SUBMIT_OPTS",
-    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
-)
 # Every suite compares with plain Spark itself; what a first build's own check finds has tests of its own.
 os.environ.setdefault("GREBE_VIEWS__CHECK", "never")
-INTERPRETED = {
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-}
-"""Over a few rows Spark's generated code costs more than it saves; the long suites generate it, unless
-GREBE_TEST_CODEGEN=0 says that they have to get far in little time."""
+JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC -Xms1g -Xmn640m"
+"""A Spark of the tests lives for minutes: what its second compiler would save comes too late. With one compiler alone
+Java keeps room for so little code that it compiles Spark again and again; a small nursery is collected all the time."""
+INTERPRETED = "-Dspark.sql.codegen.wholeStage=false -Dspark.sql.codegen.factoryMode=NO_CODEGEN"
+"""Over a few rows Spark's generated code costs more than it saves. The demo generates it, as users do, and so do the
+long suites, unless GREBE_TEST_CODEGEN=0 says that they have to get far in little time."""
 
 # The first example of a Spark test also pays for Spark's start.
 settings.register_profile("dev", max_examples=25, deadline=None, print_blob=True)
@@ -44,6 +37,15 @@ settings.register_profile(
     "long", max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck)
 )
 settings.load_profile(os.environ.get("GREBE_TEST_PROFILE", "dev"))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """By the environment: also for a Spark that a test, or a process of a test, starts by itself."""
+    asked = set(re.findall(r"(?<!not )\b\w+", config.option.markexpr))
+    generated = asked & set(LONG) and os.environ.get("GREBE_TEST_CODEGEN") != "0"
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", JAVA if generated else f"{JAVA} {INTERPRETED}")
+    # One Spark for hundreds of tests collects garbage otherwise.
+    os.environ.setdefault("SPARK_DRIVER_MEMORY", "2g")
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -65,24 +67,9 @@ def _F269_every_refresh_that_is_not_incremental_says_why() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def event_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of Spark's event log, for benchmarks.eventlog."""
-    return tmp_path_factory.mktemp("events")
-
-
-@pytest.fixture(scope="session")
-def project(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, event_log: Path
-) -> Settings:
-    """The embedded default in a folder of its own, with an event log."""
-    folder = tmp_path_factory.mktemp("project")
-    is_long = any(item.get_closest_marker(name) for item in request.session.items for name in LONG)
-    generated = is_long and os.environ.get("GREBE_TEST_CODEGEN") != "0"
-    conf = event_log_conf(event_log) | ({} if generated else INTERPRETED)
-    conf["spark.driver.memory"] = "2g"  # one Spark for hundreds of tests collects garbage otherwise
-    lines = [f'"{key}" = "{value}"' for key, value in conf.items()]
-    (folder / "grebe.toml").write_text("\n".join(["[spark.conf]", *lines, ""]))
-    return load(folder)
+def project(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """The embedded default in a folder of its own."""
+    return load(tmp_path_factory.mktemp("project"))
 
 
 @pytest.fixture(scope="session")
