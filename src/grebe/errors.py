@@ -10,12 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
 
 from grebe.secrets import masked
-
-if TYPE_CHECKING:
-    from grebe.model import Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +39,20 @@ class Where:
             return None  # a marker below what is not shown would say nothing
         marker = " " * (self.column - 1) + "^" * max(1, self.length)
         return f"{line}\n{marker}"
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A coded cause of a choice, with the place in the SQL and the numbers behind it."""
+
+    code: str
+    message: str
+    where: Where | None = None
+    numbers: tuple[tuple[str, float], ...] = ()
+
+    def __str__(self) -> str:
+        place = f" at {self.where.line}:{self.where.column}" if self.where else ""
+        return f"{self.message}{place}  [{self.code}]"
 
 
 def did_you_mean(wanted: str, known: Sequence[str]) -> str | None:

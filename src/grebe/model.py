@@ -9,7 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, NewType
 
-from grebe.errors import Where
+from grebe.errors import Reason as Reason
 from grebe.sql_text import made
 
 Version = NewType("Version", str)
@@ -58,20 +58,6 @@ class State(StrEnum):
     FRESH = "fresh"
     STALE = "stale"
     INVALID = "invalid"
-
-
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """A coded cause of a choice, with the place in the SQL and the numbers behind it."""
-
-    code: str
-    message: str
-    where: Where | None = None
-    numbers: tuple[tuple[str, float], ...] = ()
-
-    def __str__(self) -> str:
-        place = f" at {self.where.line}:{self.where.column}" if self.where else ""
-        return f"{self.message}{place}  [{self.code}]"
 
 
 @dataclass(frozen=True, slots=True, order=True)

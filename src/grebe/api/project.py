@@ -29,7 +29,7 @@ from grebe.errors import GrebeError, UnknownTableError, did_you_mean
 from grebe.model import Outcome, Policy, RunId, State, TableName
 from grebe.project import lifecycle
 from grebe.project.dead_runs import settle, told
-from grebe.project.definitions import Definition, all_written
+from grebe.project.definitions import Definition, all_written, columns_of_views
 from grebe.project.history import Runs
 from grebe.project.lifecycle import GivenDefinition
 from grebe.project.lookup import Lookup
@@ -189,7 +189,9 @@ class Project:
 
     def columns(self) -> Lookup:
         """The columns of tables and views, for definitions that name none."""
-        return Lookup(self.settings, self.written(), lambda: self.spark, self._compiled)
+        return Lookup(
+            self.settings, columns_of_views(self.written(), self._compiled), lambda: self.spark
+        )
 
     def views(self, selection: Selection = None) -> list[View]:
         """The views of the project, by name."""

@@ -5,7 +5,7 @@ A text that is the one last compiled is not parsed again: what was remembered of
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from grebe.config import Settings
 from grebe.errors import DefinitionError, GrebeError
 from grebe.model import Policy, Reason, TableName
-from grebe.project.lookup import NOT_COMPILED, Compiled, Lookup, Session
+from grebe.project.lookup import NOT_COMPILED, Lookup, Session, ViewColumns, not_compiled
 from grebe.project.read_definition import (
     context_of,
     digest_of,
@@ -80,7 +80,7 @@ class Definition:
     @cached_property
     def statement(self) -> Statement:
         """The text, read."""
-        columns = self.columns or Lookup(self.settings, {})
+        columns = self.columns or Lookup(self.settings)
         return read_text(self.text, self.file, self.settings, columns)
 
     @cached_property
@@ -180,6 +180,29 @@ class Definition:
         return tables_in(self.text, lambda: self.query, self.settings)
 
 
+Compiled = Callable[[Definition], Mapping[str, str] | None]
+"""The columns of a view as this very text of it was compiled, if it was."""
+
+
+def columns_of_views(
+    views: Mapping[str, Definition], compiled: Compiled | None = None
+) -> ViewColumns:
+    """Gives the columns of views: what is remembered of them, or what was compiled since."""
+
+    def columns(name: str) -> Mapping[str, str] | None:
+        view = views.get(name)
+        if view is None:
+            return None
+        if view.is_as_compiled and view.facts:
+            return dict(view.facts.columns)
+        made = compiled(view) if compiled else None
+        if made is None:
+            raise not_compiled(name)
+        return made
+
+    return columns
+
+
 def all_written(
     settings: Settings,
     records: Sequence[ViewRecord],
@@ -213,7 +236,7 @@ def all_written(
         else:
             one = _from_record(record, settings)
             found[one.key] = one
-    columns = Lookup(settings, found, spark, compiled)
+    columns = Lookup(settings, columns_of_views(found, compiled), spark)
     for one in found.values():
         one.columns = columns
     for one in found.values():

@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING
 
 from grebe.config import Settings
 from grebe.errors import ConfigError, DefinitionError
-from grebe.model import TableName
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from grebe.project.definitions import Definition
-
 Session = Callable[[], "SparkSession"]
-Compiled = Callable[["Definition"], Mapping[str, str] | None]
-
+ViewColumns = Callable[[str], Mapping[str, str] | None]
+"""The columns of a view by its full name; None where no view has it."""
 
 NOT_COMPILED = "not-compiled"
 """The columns of a view are asked for before it is compiled: nobody knows them yet."""
@@ -28,14 +25,12 @@ class Lookup:
     def __init__(
         self,
         settings: Settings,
-        views: Mapping[str, Definition],
+        of_view: ViewColumns | None = None,
         spark: Session | None = None,
-        compiled: Compiled | None = None,
     ) -> None:
         self.settings = settings
-        self.views = views
+        self.of_view: ViewColumns = of_view or (lambda _: None)
         self.spark = spark or _no_spark
-        self.compiled = compiled or (lambda _: None)
 
     def __call__(self, name: str) -> dict[str, str]:
         """Names and types, in order.
@@ -46,19 +41,16 @@ class Lookup:
         from grebe.engine.tables import Tables
 
         table = self.settings.resolve(name)
-        view = self.views.get(str(table))
-        if view is not None:
-            return self._of_view(table, view)
+        known = self.of_view(str(table))
+        if known is not None:
+            return dict(known)
         head = Tables(self.settings).source(table, self.spark).head()
         return {column.name: column.type for column in head.schema.columns}
 
-    def _of_view(self, table: TableName, view: Definition) -> dict[str, str]:
-        if view.is_as_compiled and view.facts:
-            return dict(view.facts.columns)
-        made = self.compiled(view)
-        if made is None:
-            raise DefinitionError(f'view "{table}" is not compiled yet', code=NOT_COMPILED)
-        return dict(made)
+
+def not_compiled(name: str) -> DefinitionError:
+    """The error for a view whose columns are asked for before it is compiled."""
+    return DefinitionError(f'view "{name}" is not compiled yet', code=NOT_COMPILED)
 
 
 def _no_spark() -> SparkSession:

@@ -17,24 +17,13 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from grebe.config import Settings, cache_folder, load
+from grebe.config import cache_folder, load
 from grebe.spark.jars import ensure_jars
 from grebe.spark.java import Java, find_java
 
 _KEPT = 3
 """An archive has 200 MB, and the environment that it was made for may be gone."""
 _LIMIT_SECONDS = 300
-_WORK = (
-    "CREATE NAMESPACE lake.warm",
-    "CREATE TABLE lake.warm.t (k INT, s STRING, d DECIMAL(12, 2)) USING iceberg",
-    "CREATE TABLE delta.`{folder}/t` (k INT, s STRING, d DECIMAL(12, 2)) USING delta",
-)
-_WORK_OF_EACH = (
-    "INSERT INTO {table} VALUES (1, 'a', 1.5), (2, 'b', NULL)",
-    "MERGE INTO {table} t USING (SELECT 1 AS k, 'c' AS s, 2.5 AS d) u ON t.k = u.k"
-    " WHEN MATCHED THEN UPDATE SET s = u.s WHEN NOT MATCHED THEN INSERT *",
-    "SELECT a.s, SUM(b.d), COUNT(*) FROM {table} a LEFT JOIN {table} b ON a.k = b.k GROUP BY a.s",
-)
 
 
 def archive_file(java: Java, jars: Sequence[Path]) -> Path | None:
@@ -100,7 +89,7 @@ def _make(java: Java, folder: Path, key: str) -> None:
         try:
             # Java writes the archive after Python is gone; it holds the pipe open until then.
             subprocess.run(
-                [sys.executable, "-m", "grebe.spark.class_archive", "--work", scratch],
+                [sys.executable, "-m", "grebe.spark.warm_up", scratch],
                 env=ours,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -119,25 +108,8 @@ def _forget_old(folder: Path) -> None:
         file.unlink(missing_ok=True)
 
 
-def _work(settings: Settings) -> None:
-    """A little of everything that a refresh does, so that Java reads the classes."""
-    from grebe.spark.session import open_session
-
-    spark = open_session(settings)
-    folder = str(settings.folder / "delta")
-    for text in _WORK:
-        spark.sql(text.format(folder=folder)).collect()
-    for table in ("lake.warm.t", f"delta.`{folder}/t`"):
-        for text in _WORK_OF_EACH:
-            spark.sql(text.format(table=table)).collect()
-    spark.stop()
-
-
 def main(arguments: list[str]) -> int:
-    """Makes the archive if it is missing; `--have` only looks, `--work FOLDER` is what it is made from."""
-    if arguments[:1] == ["--work"]:
-        _work(load(arguments[1]))
-        return 0
+    """Makes the archive if it is missing; `--have` only looks."""
     settings = load()
     java = find_java(settings.spark.java)
     jars = ensure_jars(java, dict(settings.spark.conf))

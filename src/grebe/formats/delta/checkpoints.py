@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from grebe.errors import GrebeError
 from grebe.formats.delta.actions import AddedFile, FileKey, Json, Metadata, Protocol
-from grebe.formats.delta.log import FOLDER, LogState
+from grebe.formats.delta.log_state import FOLDER, LogState
 from grebe.formats.files import Files, torn
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from grebe.formats.base import ACTION, CHANGE, TARGET, Append, Merge, Overwrite,
 from grebe.formats.delta import matching
 from grebe.formats.delta.conform import arrow_type
 from grebe.formats.delta.labels import APP, DeltaLabel
-from grebe.formats.delta.log import Log, LogState
+from grebe.formats.delta.log import Log
+from grebe.formats.delta.log_state import LogState
 from grebe.formats.delta.partitions import refuse_empty
 from grebe.formats.delta.rows import WantedFileRows, read_weighted
 from grebe.formats.delta.schema import DeltaField, DeltaPrimitive, DeltaSchema, spark_text

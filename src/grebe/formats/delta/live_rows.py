@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from pyroaring import BitMap64
 
 from grebe.formats.delta.actions import AddedFile
-from grebe.formats.delta.log import LogState
+from grebe.formats.delta.log_state import LogState
 from grebe.formats.delta.schema import DeltaField, DeltaSchema, without_identity
 from grebe.formats.delta.spark_rows import named, stored_columns
 from grebe.formats.spark_files import DELETED, file_name, without

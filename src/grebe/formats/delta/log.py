@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from grebe.errors import HistoryExpiredError, SourceError, UnknownTableError
+from grebe.formats.delta import checkpoints
 from grebe.formats.delta.actions import (
-    AddedFile,
     Commit,
-    FileKey,
     Metadata,
     Protocol,
 )
+from grebe.formats.delta.log_state import FOLDER, LogState
 from grebe.formats.files import Files, torn
 
-FOLDER = "_delta_log"
 KEPT_COMMITS = 1000
 KEPT_STATES = 4
 READER_FEATURES = frozenset(
@@ -45,42 +44,6 @@ _CHECKPOINT = re.compile(
     r"(\d{20})\.checkpoint(?:\.(?P<part>\d{10})\.(?P<parts>\d{10})|\.(?P<uuid>[0-9a-fA-F-]{36}))?"
     r"\.(?:parquet|json)"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class LogState:
-    """What a table is at one version."""
-
-    version: int
-    metadata: Metadata
-    protocol: Protocol
-    files: Mapping[FileKey, AddedFile]
-    transactions: Mapping[str, int]
-
-    def rows(self) -> int | None:
-        """The number of rows, None when a file of another writer does not say its own."""
-        counts = [file.rows for file in self.files.values()]
-        known = [count for count in counts if count is not None]
-        return sum(known) if len(known) == len(counts) else None
-
-    def after(self, commits: Iterable[Commit]) -> LogState:
-        """The state that some commits lead to, one after the other."""
-        files, transactions = dict(self.files), dict(self.transactions)
-        version, metadata, protocol = self.version, self.metadata, self.protocol
-        for commit in commits:
-            apply(files, commit)
-            transactions |= commit.transactions
-            version = commit.version
-            metadata, protocol = commit.metadata or metadata, commit.protocol or protocol
-        return LogState(version, metadata, protocol, files, transactions)
-
-
-def apply(files: dict[FileKey, AddedFile], commit: Commit) -> None:
-    """Make live files those after a commit."""
-    for file in commit.removes:
-        files.pop(file.key, None)
-    for file in commit.adds:
-        files[file.key] = file
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,8 +184,6 @@ class Log:
         return self._checkpoint(stored, listing.checkpoints[stored], whole=True)
 
     def _checkpoint(self, version: int, names: Sequence[str], *, whole: bool) -> LogState:
-        from grebe.formats.delta import checkpoints
-
         if version in self._checkpoints and not whole:
             return self._checkpoints[version]
         paths = [f"{self.root}/{FOLDER}/{name}" for name in names]

@@ -16,7 +16,8 @@ from pyroaring import BitMap64
 from grebe.errors import HistoryExpiredError
 from grebe.formats.base import check_total
 from grebe.formats.delta.actions import AddedFile, ChangeFile, Commit, FileKey
-from grebe.formats.delta.log import Log, LogState, apply
+from grebe.formats.delta.log import Log
+from grebe.formats.delta.log_state import LogState, apply
 from grebe.formats.delta.vectors import Vectors, vector_path
 from grebe.formats.files import Files, torn
 from grebe.formats.weights import FileWeights, Weights
