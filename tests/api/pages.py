@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import grebe.errors
+from grebe.codes import CODES, DECLARATIONS, FEATURES, QUERY_REASONS, Code, Place
 from grebe.errors import GrebeError
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -90,24 +92,6 @@ def _numbers(name: str) -> list[str]:
     return found
 
 
-def features_page() -> str:
-    """Which test shows which feature."""
-    lines = [
-        "# Features and the tests that show them",
-        "",
-        "Written by `GREBE_GOLDEN=write pytest tests/api/test_pages.py` from the names of the tests.",
-        "The features of `compile_ivm` are in [DuckLake programs](../ducklake-programs.md).",
-        "",
-        "| feature | tests in `tests/` |",
-        "|---|---|",
-    ]
-    for number, tests in shown().items():
-        lines.append(
-            f"| {number} | {', '.join(f'`{test}`' for test in tests) or 'not shown yet'} |"
-        )
-    return "\n".join(lines) + "\n"
-
-
 def commands_page() -> str:
     """Every command with its arguments."""
     from typer.main import get_command
@@ -142,7 +126,8 @@ def errors_page() -> str:
         "# Errors",
         "",
         "Every exception of grebe, in one tree. Each carries `message`, `detail`, `hint`, `code` and, where a text is",
-        "the problem, `where`. Why a refresh is not incremental is a *reason*: see [reasons](reasons.md).",
+        "the problem, `where`. Codes narrower than the class's own are in [codes](codes.md); why a query is not",
+        "maintained is a [reason](reasons.md).",
         "",
         "Written by `GREBE_GOLDEN=write pytest tests/api/test_pages.py`.",
         "",
@@ -165,8 +150,70 @@ def _tree(kind: type[GrebeError], depth: int) -> list[tuple[int, type[GrebeError
     return found
 
 
+def codes_page() -> str:
+    """Every code that is not one of the query itself."""
+    lines = [
+        "# Codes",
+        "",
+        "What `code` of an error or of a reason says. Codes are stable, messages are not. *Where*: what somebody does",
+        "when the code is met. Why a query is not maintained has codes of its own: [reasons](reasons.md).",
+        "",
+        "Written by `GREBE_GOLDEN=write pytest tests/api/test_pages.py` from `grebe/codes.py`.",
+        "",
+        *_table("code", CODES),
+        "",
+        "## Features",
+        "",
+        "`UnsupportedSQLError.feature`: what of a text can be no view, or none under the policy.",
+        "",
+        *_table("feature", FEATURES),
+        "",
+        "## Declarations",
+        "",
+        "`DeclarationError.feature`; `code` is the same word in kebab-case, such as `invalid-from`.",
+        "",
+        *_table("feature", DECLARATIONS),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _table(title: str, codes: Mapping[str, Code]) -> list[str]:
+    rows = [f"| {title} | means | what to do | where |", "|---|---|---|---|"]
+    for code, item in sorted(codes.items()):
+        places = "anywhere" if item.places == tuple(Place) else ", ".join(item.places)
+        rows.append(f"| `{code}` | {item.text} | {item.hint} | {places} |")
+    return rows
+
+
+def reasons_page() -> str:
+    """Why a query is not maintained, with a place to link to for each."""
+    lines = [
+        "# Reasons",
+        "",
+        "Why a view's query is not maintained incrementally. Every reason is reported with its place",
+        "in the query; all reasons of one query are reported, not only the first. Under the policy",
+        "`auto` such a view is recomputed in full, under `strict` and `incremental` it is refused.",
+        "The reasons marked *always refused* stop every policy: not even a recomputation would give",
+        "a result that can be relied on.",
+        "",
+        "`feature` is the code of `UnsupportedSQLError.feature`; `aggregate:<name>` carries the name",
+        "of the aggregate. Why a refresh was in full or failed is in [codes](codes.md).",
+        "",
+        "| code | feature | always refused |",
+        "|---|---|---|",
+    ]
+    for code, item in QUERY_REASONS.items():
+        feature = "aggregate:<name>" if item.feature == "aggregate" else item.feature
+        refused = "yes" if item.always_refused else ""
+        lines.append(f"| [`{code}`](#{code}) | `{feature}` | {refused} |")
+    for code, item in QUERY_REASONS.items():
+        lines += ["", f"## {code}", "", item.text, "", f"Instead: {item.instead}."]
+    return "\n".join(lines) + "\n"
+
+
 PAGES_WRITTEN = {
-    "features.md": features_page,
+    "codes.md": codes_page,
+    "reasons.md": reasons_page,
     "commands.md": commands_page,
     "errors.md": errors_page,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grebe.compiler.text.statement import policy_of, read_statement
+from grebe.compiler.text.statement import checked_check, policy_of, read_statement
 from grebe.errors import DefinitionError, SqlSyntaxError, UnknownColumnError, Where
 from grebe.model import Policy
 
@@ -122,3 +122,18 @@ def test_an_error_of_the_query_is_moved_to_its_place_in_the_file() -> None:
     assert (where.underlined() or "").splitlines()[1] == " " * 10 + "^^^"
     later = UnknownColumnError("column", where=Where(2, 10, source=statement.query))
     assert str(statement.placed(later).where) == "views/daily.sql:11:10"
+
+
+def test_when_a_first_build_is_checked_has_three_words() -> None:
+    assert checked_check(" Always ") == "always"
+    with pytest.raises(DefinitionError) as caught:
+        checked_check("sometimes")
+    assert caught.value.code == "bad-check"
+
+
+def test_no_secret_is_kept_with_a_view() -> None:
+    with pytest.raises(DefinitionError) as caught:
+        read_statement(
+            "CREATE MATERIALIZED VIEW v TBLPROPERTIES ('db.password' = 'x') AS SELECT 1 AS a"
+        )
+    assert caught.value.code == "secret-in-text"

@@ -27,11 +27,3 @@ def shown() -> dict[str, list[str]]:
                         f"{'' if file.parent == FOLDER else '../engine/'}{file.name}::{node.name}"
                     )
     return dict(sorted(found.items()))
-
-
-def table() -> str:
-    """The table of the docs, one row per feature."""
-    lines = ["| feature | tests in `tests/programs/` |", "|---|---|"]
-    for number, tests in shown().items():
-        lines.append(f"| {number} | {', '.join(f'`{test}`' for test in tests)} |")
-    return "\n".join(lines) + "\n"
