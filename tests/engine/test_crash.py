@@ -99,7 +99,13 @@ def test_a_young_branch_and_a_held_lease_are_left_alone(site: Site) -> None:
     site.refreshed()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["term", "int"])
+@pytest.mark.parametrize(
+    "number",
+    [
+        pytest.param(signal.SIGTERM, id="term", marks=pytest.mark.crash),
+        pytest.param(signal.SIGINT, id="int"),
+    ],
+)
 def test_a_refresh_that_is_stopped(site: Site, tmp_path: Path, number: signal.Signals) -> None:
     """By a scheduler at once; by Ctrl-C when the views at hand are done, and no other begins."""
     site.batch(110 + number)

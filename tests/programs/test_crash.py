@@ -64,6 +64,7 @@ CASES = {
 }
 OTHERS = [name for name in CASES if name != "groups"]
 SCHEMAS = {"t": {"g": "INTEGER", "x": "INTEGER"}, "u": {"g": "INTEGER", "y": "INTEGER"}}
+IN_FILES_TOO = [KINDS[0], pytest.param(KINDS[1], marks=pytest.mark.laws)]
 METADATA = ("duckdb", "sqlite", "postgres")
 
 _OTHER = """
@@ -160,7 +161,7 @@ def change(lake: Lake, number: int, case: Case = CASES["groups"]) -> None:
     lake.run(*(text.format(number) for text in case.changes))
 
 
-@pytest.mark.parametrize("kind", KINDS[:2], ids=str)
+@pytest.mark.parametrize("kind", IN_FILES_TOO, ids=str)
 def test_F018_a_connection_lost_after_each_statement(tmp_path: Path, kind: Kind) -> None:
     lost(Lake(tmp_path, kind), CASES["groups"], step=1)
 
@@ -310,7 +311,7 @@ def raced(
     assert cursor(lake) == case.cursor(end)
 
 
-@pytest.mark.parametrize("kind", KINDS[:2], ids=str)
+@pytest.mark.parametrize("kind", IN_FILES_TOO, ids=str)
 def test_F027_of_two_maintainers_exactly_one_applies(tmp_path: Path, kind: Kind) -> None:
     """The second one runs as a whole while the first one pauses after each statement."""
     lake, view = prepared(tmp_path, kind)

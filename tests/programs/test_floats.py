@@ -35,7 +35,9 @@ def filled(lake: Lake) -> None:
     lake.run(f"CREATE TABLE dl.t ({columns})", f"INSERT INTO dl.t VALUES {rows}")
 
 
-@pytest.mark.parametrize("kind", [KINDS[0], KINDS[2]], ids=str)
+@pytest.mark.parametrize(
+    "kind", [KINDS[0], pytest.param(KINDS[2], marks=pytest.mark.laws)], ids=str
+)
 def test_F025_quotients_and_averages_of_decimals(tmp_path: Path, kind: Kind) -> None:
     lake = Lake(tmp_path, kind)
     filled(lake)

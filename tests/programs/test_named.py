@@ -117,8 +117,13 @@ def test_join_delete_non_participating_row(filled: Lake) -> None:
     assert filled.value(head) == 5
 
 
+ROUNDS = 2
+VIEWS = 7
+"""Of a family; more views and longer histories are those of `test_pairs.py`."""
+
+
 def randomly(folder: Path, seed: int, texts: list[str]) -> int:
-    """The views of a family over five random changes, all in one lake; gives the examples."""
+    """The views of a family over random changes, all in one lake; gives the examples."""
     rng = Random(seed)
     lake = Lake(folder)
     for table, columns in SCHEMAS.items():
@@ -131,7 +136,7 @@ def randomly(folder: Path, seed: int, texts: list[str]) -> int:
         set_up(lake, view)
         views.append((view, sql))
     examples = 0
-    for _ in range(5):
+    for _ in range(ROUNDS):
         for table, columns in SCHEMAS.items():
             lake.run(*_changes(rng, table, columns))
         for view, sql in views:
@@ -171,8 +176,8 @@ def _filter(rng: Random, column: str) -> str:
 def test_select_project_filter(tmp_path: Path) -> None:
     rng = Random(1)
     lists = ["g, x", "g", "x + g AS z", "g, COALESCE(s, 'n') AS s", "s, x * 2 AS d, g"]
-    texts = [f"SELECT {rng.choice(lists)} FROM t WHERE {_filter(rng, 'x')}" for _ in range(10)]
-    assert randomly(tmp_path, 1, texts) == 50
+    texts = [f"SELECT {rng.choice(lists)} FROM t WHERE {_filter(rng, 'x')}" for _ in range(VIEWS)]
+    assert randomly(tmp_path, 1, texts) == VIEWS * ROUNDS
 
 
 def test_single_table_aggregate(tmp_path: Path) -> None:
@@ -181,9 +186,9 @@ def test_single_table_aggregate(tmp_path: Path) -> None:
     texts = [
         f"SELECT g, {', '.join(f'{c} AS a{n}' for n, c in enumerate(rng.sample(calls, 2)))} FROM t"
         f" WHERE {_filter(rng, 'x')} GROUP BY g"
-        for _ in range(10)
+        for _ in range(VIEWS)
     ]
-    assert randomly(tmp_path, 2, texts) == 50
+    assert randomly(tmp_path, 2, texts) == VIEWS * ROUNDS
 
 
 def test_two_table_join(tmp_path: Path) -> None:
@@ -194,7 +199,7 @@ def test_two_table_join(tmp_path: Path) -> None:
         f" WHERE {rng.choice([_filter(rng, 't.x'), _filter(rng, 'u.y'), 'TRUE'])}"
         for _ in range(5)
     ]
-    assert randomly(tmp_path, 3, texts) == 25
+    assert randomly(tmp_path, 3, texts) == 5 * ROUNDS
 
 
 def test_three_table_join(tmp_path: Path) -> None:
@@ -204,7 +209,7 @@ def test_three_table_join(tmp_path: Path) -> None:
         f" WHERE {_filter(rng, 't.x')}"
         for _ in range(4)
     ]
-    assert randomly(tmp_path, 4, texts) == 20
+    assert randomly(tmp_path, 4, texts) == 4 * ROUNDS
 
 
 def test_join_then_aggregate(tmp_path: Path) -> None:
@@ -216,4 +221,4 @@ def test_join_then_aggregate(tmp_path: Path) -> None:
         f" WHERE {_filter(rng, 't.x')} GROUP BY t.g"
         for _ in range(5)
     ]
-    assert randomly(tmp_path, 5, texts) == 25
+    assert randomly(tmp_path, 5, texts) == 5 * ROUNDS

@@ -276,5 +276,11 @@ LONG = (
 """Kinds that only the long run takes: others of their format stand for them."""
 
 SHORT = tuple(kind for kind in ADAPTERS if kind not in LONG)
-FEW = {"delta-mapped-dv": {"columns", "odd names"}}
-"""Histories of kinds whose every statement takes a second; the long run plays all of them."""
+FEW = {
+    "iceberg-v2-cow": {"dml", "duplicates", "upgrade", "partition evolution"},
+    "iceberg-v2-mor": {"dml", "compaction", "upgrade", "partition deletes", "types"},
+    "iceberg-v3-cow": {"dml", "rollback"},
+    "delta-mapped-dv": {"odd names"},
+}
+"""The histories of some kinds: one kind of Iceberg plays all, tables of Delta have a suite of their own, and the long run
+plays everything everywhere."""
