@@ -586,6 +586,11 @@ CODES: Final[dict[str, Code]] = {
     "died": Code(
         "A run holds no lease any more.", "the next refresh tells what became of it", _STATUS
     ),
+    "unknown-run": Code(
+        "No steps of that run are known: those of the last ten runs of a view are kept.",
+        "refresh the view first",
+        _STATUS,
+    ),
     # The command line.
     "usage": Code("The command line makes no sense.", "see --help", _COMMAND),
     "disk": Code(

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cli.conftest import Grebe
 from cli.shop import Shop
 from grebe.api import Project
 from grebe.errors import (
     CycleError,
     DefinitionError,
+    GrebeError,
     HistoryExpiredError,
     LeaseHeldError,
     NotIncrementalError,
@@ -75,6 +77,29 @@ def test_F051_four_policies_on_what_can_and_what_cannot_be_incremental(shop: Sho
         "ranks_auto": (Outcome.FULL, ["window-without-partition"]),
         "ranks_full": (Outcome.FULL, ["policy-full"]),
     }
+
+
+def test_the_steps_of_a_run_are_told_with_rows_and_times(shop: Shop, grebe: Grebe) -> None:
+    view = shop.project.view(shop.view("stepped", SUMS, build=False))
+    with pytest.raises(GrebeError) as caught:
+        view.explain(run="last")
+    assert caught.value.code == "unknown-run"
+    view.refresh()
+    shop.sql("INSERT INTO lake.{s}.t VALUES (91, 'a', 7)")
+    result = view.refresh()
+    ran = view.explain(run="last")
+    assert ran == view.explain(run=result.run_id)
+    assert [(step.kind, step.sql) for step in ran.steps] == [
+        (step.kind, step.sql) for step in result.steps
+    ]
+    assert "@delta" in ran.steps[0].sql
+    assert ran.steps[-1].rows
+    said = grebe("explain", str(view.name), "--last-run", folder=shop.folder)
+    assert said.code == 0, said.err
+    assert "merge" in said.out
+    assert "read_state_whole" in said.out, said.out
+    told = grebe("explain", str(view.name), "--last-run", "-o", "json", folder=shop.folder).json
+    assert told["run_id"] == result.run_id
 
 
 def test_F107_rules_of_the_registry(shop: Shop) -> None:

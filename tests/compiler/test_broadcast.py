@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from grebe import thresholds
 from grebe.compiler.algebra.known_types import Types
 from grebe.compiler.algebra.nodes import Node
-from grebe.compiler.bind.broadcast import LIMIT, SideSizes, spread
+from grebe.compiler.bind.broadcast import spread
+from grebe.compiler.bind.sizes import SideSizes
 from grebe.compiler.delta import rules
 from grebe.compiler.emit import emit
 from grebe.compiler.lower import Relation, lower
@@ -29,7 +31,7 @@ def test_a_term_that_stays_small_goes_to_the_tables_and_not_they_to_it() -> None
 
 
 def test_a_change_of_a_small_table_may_touch_all_of_a_large_one() -> None:
-    rows = {"r": 20, "s": LIMIT * 2, "t": LIMIT * 2}
+    rows = {"r": 20, "s": thresholds.BROADCAST_ROWS * 2, "t": thresholds.BROADCAST_ROWS * 2}
     found = text(SideSizes(rows, {"r": 20, "s": 0, "t": 0}))
     # The delta itself goes to the workers; what it becomes by the first join may be everything.
     assert found.count("BROADCAST") < 6

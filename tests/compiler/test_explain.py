@@ -15,7 +15,7 @@ from compiler.databases import SOURCES
 from compiler.test_golden import PAIRS
 from grebe.compiler.algebra.known_types import Types, scan_types
 from grebe.compiler.emit import emit
-from grebe.compiler.explain import Explanation, explain, leaf_name
+from grebe.compiler.explain import Explanation, bound_steps, explain, leaf_name
 from grebe.compiler.lower import Relation, lower
 from grebe.compiler.plan.refresh_plan import RefreshPlan
 from grebe.compiler.plan.strategy import make_plan
@@ -74,7 +74,7 @@ def test_every_operator_has_its_rule_and_every_step_its_sql(name: str) -> None:
         assert item.rule, item
         assert item.law, item
         assert item.needs, item
-    steps = plan.steps or plan.full
+    steps = bound_steps(plan)
     assert [step.sql for step in found.steps] == [
         emit(step.node, plan.dialect, leaf_name) for step in steps
     ]

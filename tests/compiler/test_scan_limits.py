@@ -12,8 +12,9 @@ from compiler.laws.plans import IntegrityError, Runner, Sources, lowered_tree, p
 from compiler.laws.trees import GLOBAL, TREES
 from compiler.mutations import Mutation, broken
 from grebe.compiler.algebra.nodes import RowsNear, Scan, SemiJoin, walk
-from grebe.compiler.bind.broadcast import SideSizes
-from grebe.compiler.plan.refresh_plan import DeltaFacts, RefreshPlan, bind
+from grebe.compiler.bind import DeltaFacts, bind
+from grebe.compiler.bind.sizes import SideSizes
+from grebe.compiler.plan.refresh_plan import RefreshPlan
 
 CASES = 2
 ALL = {**TREES, **GLOBAL}
@@ -85,7 +86,7 @@ def differing(sql: str) -> None:
 def test_a_delta_that_is_forgotten_is_noticed(databases: Database) -> None:
     forgotten = Mutation(
         "one delta of several",
-        "near",
+        "bind.scan_limits",
         "frozenset().union(*(item.deltas for item in known))",
         "known[0].deltas",
         (),

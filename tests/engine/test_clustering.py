@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engine.shop import Shop
+from grebe import thresholds
 from grebe.config import Settings
-from grebe.engine import clustering
 from grebe.engine.clustering import is_ordered
 from grebe.formats.base import KeyBounds
 from grebe.model import Policy
@@ -64,7 +64,7 @@ def test_large_views_lie_by_their_keys_or_like_their_largest_ordered_source(
     shop.refreshed()
     for name in ("joined", "sums"):
         assert ids(name) != sorted(ids(name))  # they are small
-    monkeypatch.setattr(clustering, "SEVERAL", 1)
+    monkeypatch.setattr(thresholds, "CLUSTERED_ROWS", 1)
     shop.refreshed(policy=Policy.FULL)
     for name in ("joined", "sums"):
         assert len(ids(name)) > 20

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from grebe import config
+from grebe import config, thresholds
 from grebe.config import Settings
-from grebe.engine import small_views
 from grebe.engine.engine import Engine
 from grebe.model import Outcome, Policy
 from grebe.spark.session import open_session
@@ -35,7 +34,7 @@ SUBQUERIES_OVER_UNIONS = {
 def test_subqueries_that_are_selected_from_unions(
     spark: SparkSession, project: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(small_views, "ROWS", -1)
+    monkeypatch.setattr(thresholds, "REWRITTEN_ROWS", -1)
     settings = replace(project, defaults=replace(project.defaults, schema="counter"))
     for text in (
         "CREATE NAMESPACE lake.counter",

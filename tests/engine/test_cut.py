@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engine.shop import Shop
+from grebe import thresholds
 from grebe.config import Settings
-from grebe.engine import refresh
 from grebe.engine.engine import Engine
 from grebe.engine.result import RefreshResult
 from grebe.errors import NotIncrementalError
@@ -146,7 +146,7 @@ def test_rows_of_somebody_else_in_a_parent_are_not_passed_on(shop: Shop) -> None
 def test_changes_that_a_view_does_not_show_write_nothing_however_many(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(refresh, "DRIVER_ROWS", -1)
+    monkeypatch.setattr(thresholds, "DRIVER_ROWS", -1)
     shop.view("g", "SELECT k, v FROM {s}.s WHERE region = 'EU'")
     before = shop.refreshed()["g"]
     for change in (

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engine.shop import At, Shop
-from grebe import config
+from grebe import config, thresholds
 from grebe.compiler.plan.cost import Sizes
 from grebe.config import Settings
-from grebe.engine import choice, refresh, small_views
+from grebe.engine import choice
 from grebe.engine.engine import Engine
 from grebe.engine.source_deltas import Deltas
 from grebe.formats.iceberg import source
@@ -235,11 +235,11 @@ def test_a_change_beyond_the_budget_of_the_driver_that_one_key_holds(
         return delta
 
     monkeypatch.setattr(Deltas, "_kept", kept)
-    monkeypatch.setattr(small_views, "ROWS", -1)
+    monkeypatch.setattr(thresholds, "REWRITTEN_ROWS", -1)
     for step, expected in enumerate(("driver", "staged")):
         if expected == "staged":
-            monkeypatch.setattr(refresh, "DRIVER_ROWS", 10)
-            monkeypatch.setattr(source, "COLLECT_ROWS", 10)
+            monkeypatch.setattr(thresholds, "DRIVER_ROWS", 10)
+            monkeypatch.setattr(thresholds, "COLLECTED_ROWS", 10)
             monkeypatch.setitem(source.IcebergSource.__init__.__kwdefaults__, "driver_budget", 10)
         skewed(shop, step)
         staged.clear()

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engine.shop import VIEWS, Shop
+from grebe import thresholds
 from grebe.config import Settings
 from grebe.engine import kept_rows
-from grebe.engine.kept_rows import Kept, KeptRows
+from grebe.engine.kept_rows import Kept, NearRows
 from grebe.errors import InternalError
 from grebe.model import Outcome
 
@@ -44,17 +45,17 @@ def shop(spark: SparkSession, project: Settings) -> Shop:
 @pytest.fixture
 def reads(monkeypatch: pytest.MonkeyPatch) -> Reads:
     """What was kept, in a world where every table is large."""
-    monkeypatch.setattr(kept_rows, "LARGE", 0)
-    monkeypatch.setattr(kept_rows, "_SHARE", 0.001)
+    monkeypatch.setattr(thresholds, "KEPT_SOURCE_ROWS", 0)
+    monkeypatch.setattr(thresholds, "KEPT_SHARE", 0.001)
     found: Reads = []
-    plain = KeptRows._read
+    plain = NearRows.read
 
-    def noted(self: KeptRows, *given: object) -> Kept | None:
-        kept = plain(self, *given)  # type: ignore[arg-type]
-        found.append((given[1].source.name.name, str(given[2]), kept))  # type: ignore[attr-defined]
+    def noted(self: NearRows, spark: SparkSession) -> Kept | None:
+        kept = plain(self, spark)
+        found.append((self.side.source.name.name, self.column, kept))
         return kept
 
-    monkeypatch.setattr(KeptRows, "_read", noted)
+    monkeypatch.setattr(NearRows, "read", noted)
     return found
 
 
@@ -79,13 +80,13 @@ def test_every_part_is_read_once_and_is_enough(shop: Shop, reads: Reads) -> None
 def test_tables_that_are_small_are_read_as_they_are(
     shop: Shop, reads: Reads, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept_rows, "LARGE", 10_000)
+    monkeypatch.setattr(thresholds, "KEPT_SOURCE_ROWS", 10_000)
     shop.view("known", MORE["known"])
     shop.view("unknown", MORE["unknown"])
     shop.refreshed()
     shop.batch(0)
     shop.refreshed()
-    assert {kept for _, _, kept in reads} == {None}
+    assert not reads
 
 
 def test_views_that_stand_at_different_versions(shop: Shop, reads: Reads) -> None:

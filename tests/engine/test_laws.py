@@ -18,8 +18,8 @@ import pytest
 from engine.lawful import Lake
 from engine.mixed_lake import STORAGE, MixedLake
 from evidence import LongRun
+from grebe import thresholds
 from grebe.config import Settings
-from grebe.engine import small_views
 from grebe.engine.engine import Engine
 from grebe.engine.refresh import RefreshResult
 from grebe.model import Outcome, Policy
@@ -99,7 +99,7 @@ def drop(lake: Lake) -> None:
 
 
 def test_laws_hold(spark: SparkSession, project: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(small_views, "ROWS", -1)
+    monkeypatch.setattr(thresholds, "REWRITTEN_ROWS", -1)
     counts = lawful(spark, project, 0, views=6, rounds=2)
     assert counts["refreshes"] >= 18, counts
     assert counts["incremental"] >= 2, counts
@@ -115,7 +115,7 @@ def test_laws_hold_often(
 ) -> None:
     for seed in engine_run.seeds():
         # All views are tiny: most are merged as larger ones are.
-        monkeypatch.setattr(small_views, "ROWS", 2_000 if seed % 3 == 1 else -1)
+        monkeypatch.setattr(thresholds, "REWRITTEN_ROWS", 2_000 if seed % 3 == 1 else -1)
         engine_run.add(**lawful(spark, project, seed, views=12, rounds=5))
 
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engine.shop import Shop
-from grebe.compiler.bind.shared_reads import BothVersions
+from grebe import thresholds
+from grebe.compiler.plan.steps import ReadBoth
 from grebe.config import Settings
-from grebe.engine import execute, read_once
+from grebe.engine import execute
 from grebe.model import Outcome
 
 if TYPE_CHECKING:
@@ -43,16 +44,17 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, int]]:
     """The runs of views that read a table once, with its rows at the new and the old version."""
     found: list[tuple[str, int, int]] = []
     plain = execute.Execution._read_both
+    apart_as_ever = execute.taken_apart
 
-    def noted(self: execute.Execution, item: BothVersions) -> bool:
+    def noted(self: execute.Execution, item: ReadBoth) -> None:
         def apart(rows: pa.Table) -> tuple[pa.Table, pa.Table]:
-            new, old = read_once.taken_apart(rows)
+            new, old = apart_as_ever(rows)
             found.append((self.run_id, new.num_rows, old.num_rows))
             return new, old
 
         with monkeypatch.context() as patch:
             patch.setattr(execute, "taken_apart", apart)
-            return plain(self, item)
+            plain(self, item)
 
     monkeypatch.setattr(execute.Execution, "_read_both", noted)
     return found
@@ -61,7 +63,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, int]]:
 def test_both_versions_come_from_one_read(
     shop: Shop, reads: list[tuple[str, int, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(read_once, "LARGE", 0)
+    monkeypatch.setattr(thresholds, "SHARED_SOURCE_ROWS", 0)
     for name, text in VIEWS.items():
         shop.view(name, text)
     shop.refreshed()

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from grebe import config
-from grebe.engine import small_views, upkeep
+from grebe import config, thresholds
 from grebe.engine.engine import Engine
 from grebe.model import Outcome, Policy
 
@@ -47,8 +46,10 @@ def files_of(engine: Engine, name: str) -> int:
 def test_small_files_are_compacted_between_refreshes(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, storage: str
 ) -> None:
-    monkeypatch.setattr(upkeep, "FILES", 3)
-    monkeypatch.setattr(small_views, "ROWS", 0)  # written anew, a table has one file anyway
+    monkeypatch.setattr(thresholds, "UPKEEP_FILES", 3)
+    monkeypatch.setattr(
+        thresholds, "REWRITTEN_ROWS", 0
+    )  # written anew, a table has one file anyway
     (tmp_path / "grebe.toml").write_text(TOML.format(storage=storage, folder=tmp_path))
     table = f"lake.keep.source_{storage}"
     for text in (

@@ -181,11 +181,11 @@ def told(result: RefreshResult) -> dict[str, Any]:
 
 def keep_nothing_on_the_driver() -> None:
     """Let small deltas go the way of large ones: by Spark, and staged."""
-    from grebe.engine import refresh
+    from grebe import thresholds
     from grebe.formats.iceberg import source
 
-    refresh.DRIVER_ROWS = -1
-    source.COLLECT_ROWS = -1
+    thresholds.DRIVER_ROWS = -1
+    thresholds.COLLECTED_ROWS = -1
     source.IcebergSource.__init__.__kwdefaults__["driver_budget"] = -1
 
 

@@ -22,6 +22,7 @@ from grebe.registry import Counts, Registry, RunRecord, ViewRecord
 from grebe.registry.database import Database
 from grebe.registry.journal_tables import metadata
 from grebe.registry.layout import HEAD, KNOWN, MIGRATIONS
+from grebe.registry.runs import STEPS_KEPT
 
 HOSTILE = [
     "x'; DROP TABLE grebe_views; --",
@@ -455,3 +456,16 @@ def test_a_url_that_can_be_read_in_two_ways_is_refused_without_a_word_of_it() ->
     with pytest.raises(ConfigError, match="two ways") as caught:
         Database.open(url)
     assert "planted@b" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_steps_are_kept_for_the_newest_runs_of_a_view(registry: Registry) -> None:
+    for number in range(STEPS_KEPT + 3):
+        run = RunRecord(f"r{number}", "lake.s.v")
+        registry.begin(run)
+        ended = replace(run, outcome=Outcome.FULL, steps_json=f"[{number}]")
+        assert registry.finish(ended)
+    last = STEPS_KEPT + 2
+    assert registry.steps("lake.s.v") == (f"r{last}", f"[{last}]")
+    assert registry.steps("lake.s.v", "r3") == ("r3", "[3]")
+    assert registry.steps("lake.s.v", "r2") is None
+    assert registry.steps("lake.s.w") is None

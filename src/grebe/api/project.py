@@ -41,6 +41,7 @@ from grebe.project.seeds import plant
 from grebe.project.selection import Selection, exact_name, select
 from grebe.project.standing import Heads, Standing, refreshed_at, replaced_parents, standings
 from grebe.project.status import Status, Statuses
+from grebe.project.steps_ran import StepsRan, steps_ran
 from grebe.registry.records import RunRecord, ViewRecord
 
 if TYPE_CHECKING:
@@ -411,6 +412,15 @@ class Project:
             document = self._explained(known, views)
         ready = self._readiness(known, views)
         return Explained(known.name, known.policy, document, ready, *known.layout)
+
+    def steps_ran(self, view: str | TableName, run: str | None = None) -> StepsRan:
+        """The steps that the last run of a view ran, or those of the run that is named.
+
+        Raises:
+            RefreshError: no steps of it are known.
+        """
+        registry = self.registry if self.has_registry() else None
+        return steps_ran(registry, self._named(view).name, run)
 
     def _explained(self, view: Definition, views: Mapping[str, Definition]) -> dict[str, Any]:
         from grebe.compiler.explain import explain

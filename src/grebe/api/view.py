@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, overload
 
 from grebe.model import Outcome, Policy, State, TableName
 from grebe.project.tabular import Tabular
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from grebe.project.planning import RefreshPreview
     from grebe.project.retention import Vacuumed
     from grebe.project.status import Status
+    from grebe.project.steps_ran import StepsRan
+
+LAST: Final = "last"
+"""Stands for the last run that computed something."""
 
 
 class View(Tabular):
@@ -56,9 +60,24 @@ class View(Tabular):
         """Never refreshed, fresh, stale or invalid."""
         return self.status().state
 
-    def explain(self) -> Explained:
-        """Whether and how the view is maintained incrementally, and why."""
-        return self.project.explain(self._exact())
+    @overload
+    def explain(self) -> Explained: ...
+
+    @overload
+    def explain(self, *, run: str) -> StepsRan: ...
+
+    def explain(self, *, run: str | None = None) -> Explained | StepsRan:
+        """Whether and how the view is maintained incrementally, and why.
+
+        Args:
+            run: the id of a run, or "last": the steps that it ran, with rows and seconds.
+
+        Raises:
+            RefreshError: no steps of that run are known.
+        """
+        if run is None:
+            return self.project.explain(self._exact())
+        return self.project.steps_ran(self.name, None if run == LAST else run)
 
     def plan(self) -> RefreshPreview:
         """What a refresh would do now; nothing is written."""

@@ -87,10 +87,18 @@ def explain(
     context: typer.Context,
     what: Annotated[str, typer.Argument(help="A view, or a file with SQL that is none yet.")],
     sql: Annotated[bool, typer.Option("--sql", help="With the SQL of every step.")] = False,
+    last_run: Annotated[
+        bool,
+        typer.Option("--last-run", help="The steps that the last run ran, with rows and times."),
+    ] = False,
     output: Output = Format.TEXT,
 ) -> None:
     """Can it be incremental, by which rules, why not; are its sources ready."""
     with context.obj.project() as project:
+        if last_run:
+            ran = project.steps_ran(what)
+            show(ran.to_dict(), ran.text(sql=sql), output)
+            return
         found = project.explain(_file_or_name(what, project.settings.folder))
         show(found.to_dict(), found.text(sql=sql), output)
 

@@ -10,7 +10,6 @@ from typing import Final
 from grebe.compiler.algebra.nodes import (
     Aggregate,
     At,
-    Distinct,
     Filter,
     InnerJoin,
     MarkJoin,
@@ -22,13 +21,14 @@ from grebe.compiler.algebra.nodes import (
     SetOperation,
     Stored,
     TopK,
-    UnionAll,
     Unnest,
     Values,
     Verbatim,
     Windowed,
     walk,
 )
+from grebe.compiler.bind import DeltaFacts, bind
+from grebe.compiler.delta import LAWS
 from grebe.compiler.delta.linear_aggregates import linear_calls
 from grebe.compiler.emit import Leaf, emit
 from grebe.compiler.plan.refresh_plan import (
@@ -37,6 +37,7 @@ from grebe.compiler.plan.refresh_plan import (
     Compute,
     MergeStep,
     OverwriteStep,
+    ReadBoth,
     RefreshPlan,
     Step,
     Strategy,
@@ -47,23 +48,12 @@ from grebe.compiler.write.root import strip
 from grebe.model import Reason
 from grebe.sql_text import plain
 
-_RULES: Final[dict[type[Node], str]] = {
-    Scan: "scan",
-    Values: "scan",
-    Filter: "filter",
-    Projection: "projection",
-    InnerJoin: "join",
-    OuterJoin: "outer",
-    SemiJoin: "semi",
-    MarkJoin: "mark",
-    UnionAll: "union",
-    SetOperation: "setops",
-    Distinct: "setops",
-    Aggregate: "aggregate",
-    Windowed: "recompute",
-    TopK: "recompute",
-    Unnest: "unnest",
+_WRITTEN: Final = {
+    Strategy.GROUPS: "write.groups",
+    Strategy.REPLACE: "write.replace",
+    Strategy.BAG: "write.bag",
 }
+"""Where the root's change is found by the way it is stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +159,20 @@ def _reason(reason: Reason) -> dict[str, object]:
     }
 
 
-def explain(plan: RefreshPlan) -> Explanation:
-    """What the plan will do and why."""
+def bound_steps(plan: RefreshPlan, facts: DeltaFacts | None = None) -> tuple[Step, ...]:
+    """The steps that a refresh begins with: all of them, as far as they are known before it reads."""
+    if not plan.is_incremental:
+        return plan.full
+    return bind(plan, DeltaFacts() if facts is None else facts)
+
+
+def explain(plan: RefreshPlan, facts: DeltaFacts | None = None) -> Explanation:
+    """What the plan will do and why.
+
+    Args:
+        plan: the plan.
+        facts: what is known of the change; without them every source is taken to have changed.
+    """
     return Explanation(
         incremental=plan.is_incremental,
         strategy=plan.strategy,
@@ -179,9 +181,9 @@ def explain(plan: RefreshPlan) -> Explanation:
         columns=tuple(public for _, public in plan.outputs),
         hidden=plan.shape.hidden,
         operators=tuple(
-            _operator(node, plan) for node in walk(plan.definition) if type(node) in _RULES
+            _operator(node, plan) for node in walk(plan.definition) if type(node) in LAWS
         ),
-        steps=tuple(_step(step, plan.dialect) for step in plan.steps or plan.full),
+        steps=tuple(step_text(step, plan.dialect) for step in bound_steps(plan, facts)),
         reasons=plan.reasons,
         notes=plan.notes,
         public=emit(plan.public, plan.dialect, leaf_name),
@@ -194,7 +196,8 @@ def leaf_name(leaf: Leaf) -> str:
         case Scan(at=At.QUERY):
             return leaf.table
         case Scan():
-            return f"{leaf.table}@{leaf.at}"
+            near = f" near {leaf.near.column}" if leaf.near and leaf.near.kept else ""
+            return f"{leaf.table}@{leaf.at}{near}"
         case Stored():
             return "stored"
         case Verbatim():
@@ -202,23 +205,30 @@ def leaf_name(leaf: Leaf) -> str:
     return f"step:{leaf.step}"
 
 
-def _step(step: Step, dialect: str) -> StepText:
-    sql = emit(step.node, dialect, leaf_name)
+def step_text(step: Step, dialect: str) -> StepText:
+    """A step in words, with its SQL."""
+    return StepText(*kind_and_name(step), emit(step.node, dialect, leaf_name))
+
+
+def kind_and_name(step: Step) -> tuple[str, str]:
+    """What a step does, and to what."""
     match step:
         case Compute():
-            return StepText("compute", step.name, sql)
+            return "compute", step.name
+        case ReadBoth():
+            return "read both versions", step.name
         case CheckStep():
-            return StepText("check", f"{step.name}: no row, or {step.message}", sql)
+            return "check", f"{step.name}: no row, or {step.message}"
         case MergeStep():
-            return StepText("merge", f"on ({', '.join(step.on)})", sql)
+            return "merge", f"on ({', '.join(step.on)})"
         case AppendStep():
-            return StepText("append", "", sql)
+            return "append", ""
         case OverwriteStep():
-            return StepText("overwrite", "", sql)
+            return "overwrite", ""
 
 
 def _operator(node: Node, plan: RefreshPlan) -> Operator:
-    rule = _RULES[type(node)]
+    rule = _law_of(node, plan)
     parts = _rule_text(rule)
     where = getattr(node, "where", None)
     return Operator(
@@ -230,6 +240,19 @@ def _operator(node: Node, plan: RefreshPlan) -> Operator:
         kept=_kept(node, plan) if isinstance(node, Aggregate) else (),
         reasons=tuple(item for item in plan.reasons if where and item.where == where),
     )
+
+
+def _law_of(node: Node, plan: RefreshPlan) -> str:
+    """The law by which the change of a node is found in this plan.
+
+    An operator that no law was asked for is part of what is stored, or of what readers compute.
+    """
+    applied = dict(plan.laws).get(node.digest)
+    if applied:
+        return f"delta.{applied}"
+    if plan.is_incremental and not isinstance(node, (Scan, Values, Filter, Projection)):
+        return _WRITTEN[plan.strategy]
+    return LAWS[type(node)].__module__.removeprefix("grebe.compiler.")
 
 
 def _kept(node: Aggregate, plan: RefreshPlan) -> tuple[str, ...]:
@@ -257,7 +280,7 @@ def _kept(node: Aggregate, plan: RefreshPlan) -> tuple[str, ...]:
 
 def _rule_text(rule: str) -> dict[str, str]:
     """The parts of a rule's own documentation: Law, Needs, Falls back when, Example."""
-    text = importlib.import_module(f"grebe.compiler.delta.{rule}").__doc__ or ""
+    text = importlib.import_module(f"grebe.compiler.{rule}").__doc__ or ""
     parts: dict[str, str] = {}
     current = ""
     for line in text.splitlines():

@@ -11,15 +11,12 @@ import datetime
 from collections.abc import Callable, Sequence
 from typing import Final, cast
 
+from grebe import thresholds
 from grebe.compiler.algebra.key_bounds import origin
 from grebe.compiler.algebra.nodes import InnerJoin, walk
 from grebe.engine.compiled_view import CompiledView
 from grebe.formats.base import KeyBounds, VersionStats
 
-SEVERAL: Final = 500_000
-"""Rows from which a table has several files."""
-_OVERLAPS: Final = 1.5
-"""Files, on average, in which a key of an ordered table may lie."""
 _UNORDERED: Final = ("<", "variant", "binary", "void", "geo")
 """Parts of the names of types by which rows are not sorted."""
 
@@ -37,7 +34,7 @@ def order_of(view: CompiledView, stored: int | None, stats: Stats) -> tuple[str,
     expected = stored
     if not expected:
         expected = max((stats(str(name)).rows or 0 for name, _ in view.sources), default=0)
-    if expected < SEVERAL:
+    if expected < thresholds.CLUSTERED_ROWS:
         return ()
     if view.plan.shape.scope:
         kinds = {column.name: column.type.lower() for column in view.stored.columns}
@@ -68,5 +65,5 @@ def is_ordered(files: Sequence[KeyBounds]) -> bool:
         if len(ends) > 1 and all(type(end) is kind for pair in ends for end in pair):
             pairs = cast("list[tuple[int, int]]", ends)
             met = sum(low <= last and first <= high for low, high in pairs for first, last in pairs)
-            return met <= len(pairs) * _OVERLAPS
+            return met <= len(pairs) * thresholds.CLUSTERED_OVERLAP
     return False

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, cast
 
+from grebe import thresholds
 from grebe.compiler.algebra.key_bounds import Bounds, Parameter
 from grebe.compiler.algebra.scalar import Scalar, build
-from grebe.compiler.bind.broadcast import SideSizes
-from grebe.compiler.plan.refresh_plan import DeltaFacts, RefreshPlan
+from grebe.compiler.bind.situation import DeltaFacts
+from grebe.compiler.bind.sizes import SideSizes
+from grebe.compiler.plan.refresh_plan import RefreshPlan
 from grebe.engine.source_deltas import SourceDelta
 from grebe.formats.base import KeyBounds, VersionStats
 from grebe.model import TableName
 
-_SEVERAL: Final = 2
-_PRUNES: Final = 0.5
-"""Share of bytes up to which a range of keys is worth a filter: where it skips none, it costs."""
+_PLAIN: Final = (
+    *("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal"),
+    *("string", "binary", "date", "timestamp", "timestamp_ntz"),
+)
+"""Types of columns that go to the driver and back as they are."""
 
 
 def delta_facts(
@@ -50,6 +55,35 @@ def delta_facts(
             if delta.arrow[column].null_count == 0
         ),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class SourceStatistics:
+    """Figures of one source, asked of its metadata when they are needed."""
+
+    side: SourceDelta
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows it has."""
+        return self.side.source.version_stats(self.side.new, []).rows
+
+    def is_plain(self, column: str) -> bool:
+        """Whether values of a column go to the driver and back as they are."""
+        kinds = {item.id: item.type for item in self.side.source.schema_at(self.side.new).columns}
+        return goes_to_driver(kinds[self.side.columns[column]])
+
+    def width(self, column: str) -> int | None:
+        """How many different values an integer column can have at most."""
+        wanted = [self.side.columns[column]]
+        return width_of(
+            self.side.source.version_stats(self.side.new, wanted).bounds.get(column, ())
+        )
+
+
+def goes_to_driver(kind: str) -> bool:
+    """Whether values of a type go to the driver and back as they are."""
+    return kind.split("(", maxsplit=1)[0] in _PLAIN
 
 
 def _stats(side: SourceDelta) -> VersionStats:
@@ -91,10 +125,10 @@ def prunes(files: Sequence[KeyBounds], low: object, high: object) -> bool:
     Not of their number: after updates all over a table, small files with the whole range of keys
     outnumber the large ones that a filter skips.
     """
-    if len(files) < _SEVERAL:
+    if len(files) < thresholds.RANGE_FILES:
         return False
     kept = sum(file.bytes for file in files if _may_hold(file, low, high))
-    return kept <= sum(file.bytes for file in files) * _PRUNES
+    return kept <= sum(file.bytes for file in files) * thresholds.RANGE_SHARE
 
 
 def _may_hold(file: KeyBounds, low: object, high: object) -> bool:

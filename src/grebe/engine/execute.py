@@ -2,27 +2,48 @@
 
 from __future__ import annotations
 
+import re
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from grebe.compiler.algebra.join_keys import ColumnPlace
-from grebe.compiler.algebra.nodes import At, Empty, Named, Node, Scan, Stored, Verbatim, walk
+from grebe.compiler.algebra.nodes import (
+    At,
+    Empty,
+    Named,
+    Node,
+    RowsNear,
+    Scan,
+    Stored,
+    Verbatim,
+    walk,
+)
 from grebe.compiler.algebra.scalar import Scalar, build, column
-from grebe.compiler.bind.key_ranges import narrowed
-from grebe.compiler.bind.prune import without_empty
-from grebe.compiler.bind.shared_reads import BothVersions, read_once, read_twice
+from grebe.compiler.bind import rebind
+from grebe.compiler.bind.trail import Trail
+from grebe.compiler.bind.write_choice import Way
 from grebe.compiler.emit import Leaf, emit
+from grebe.compiler.explain import kind_and_name, leaf_name
 from grebe.compiler.plan import steps
 from grebe.compiler.text.clock import ZONE, stopped
 from grebe.compiler.text.verbatim import relation_of
 from grebe.engine import small_views
-from grebe.engine.kept_rows import Kept, KeptRows, collected
-from grebe.engine.read_once import is_worth_it, taken_apart
+from grebe.engine.delta_statistics import SourceStatistics
+from grebe.engine.kept_rows import (
+    Kept,
+    KeptRows,
+    NearRows,
+    TooManyRowsError,
+    collected,
+    taken_apart,
+)
+from grebe.engine.result import StepRun
 from grebe.engine.source_deltas import SourceDelta, Stage
-from grebe.engine.writing import expected, merge_of, pruning
+from grebe.engine.writing import changed_by, merge_of, pruning
 from grebe.errors import CheckFailedError, GrebeError, InternalError, StepFailedError
 from grebe.formats import base
 from grebe.formats.base import Rows, VersionStats
@@ -35,11 +56,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-DRIVER_ROWS = 200_000
-"""Changed source rows up to which the results of steps are expected to fit on the driver."""
 
-_OFTEN = 2
-"""Scans of a source from which rows that are near a change are kept."""
+_VIEWS: Final = re.compile(f"`({PREFIX}[^`]*)`")
+"""Names of temporary views in a text."""
 
 
 @dataclass(slots=True)
@@ -73,10 +92,23 @@ class Execution:
     """The steps without any row: what follows from them alone is not computed, only its columns."""
     kept: dict[str, pa.Table] = field(default_factory=dict)
     """The results of steps that are on the driver."""
+    refused: set[str] = field(default_factory=set)
+    """Reads for both versions that turned out too large for the driver."""
+    trail: Trail = field(default_factory=Trail)
+    """Which pass changed which step."""
+    ran: list[StepRun] = field(default_factory=list)
+    """What was run, step by step."""
+    leaves: dict[str, str] = field(default_factory=dict)
+    """How an explanation names what stands behind a temporary view."""
+    said: str = ""
+    """The text of the step that runs."""
+    way: Way | None = None
+    """How the rows of the last merge are written."""
 
     def sql(self, node: Node) -> str:
         """The text of a relation in this session."""
         text = emit(node, "spark", self.name_of)
+        self.said = text
         if self.moment is None:
             return text
         return stopped(text, self.moment, str(self.spark.conf.get(ZONE, "UTC")))
@@ -97,7 +129,7 @@ class Execution:
         )
         for step in bound:
             try:
-                writes += self._step(replace(step, node=without_empty(step.node, self.empty)))
+                writes += self._bound_again(step)
             except GrebeError:
                 raise
             except Exception as error:  # Spark's own, and those of the wire below it
@@ -111,19 +143,54 @@ class Execution:
                 ) from error
         return writes
 
+    def _bound_again(self, step: steps.Step) -> list[base.Write]:
+        """Run what a step has become by now; again, if rows turn out to be too many for the driver."""
+        while True:
+            writes: list[base.Write] = []
+            try:
+                for item in rebind(step, self, self.trail):
+                    writes += self._timed(item)
+            except TooManyRowsError:
+                continue  # that is known now
+            return writes
+
+    def _timed(self, step: steps.Step) -> list[base.Write]:
+        begun = time.monotonic()
+        self.said = ""
+        writes = self._step(step)
+        if self.said:
+            self.ran.append(
+                StepRun(
+                    *kind_and_name(step),
+                    sql=self._in_words(self.said),
+                    rows=self._rows_of_run(step, writes),
+                    seconds=time.monotonic() - begun,
+                    passes=self.trail.of(step),
+                    way=self.way,
+                )
+            )
+        return writes
+
+    def _in_words(self, sql: str) -> str:
+        """What was run, with the names of tables and steps in the place of ours."""
+        names = {view: self.leaves[key] for key, view in self.views.items() if key in self.leaves}
+        return _VIEWS.sub(lambda found: names.get(found[1], found[0]), sql)
+
+    def _rows_of_run(self, step: steps.Step, writes: Sequence[base.Write]) -> int | None:
+        if isinstance(step, steps.Compute):
+            return self.rows_of(Named(step.name, ()))
+        arrow = [write.rows.arrow for write in writes]
+        return sum(item.num_rows for item in arrow if item is not None) if all(arrow) else None
+
     def _step(self, step: steps.Step) -> list[base.Write]:
         match step:
             case steps.Compute(name=name, node=Empty()):
                 self.empty[name] = step.node
-            case (
-                steps.CheckStep(node=Empty())
-                | steps.AppendStep(node=Empty())
-                | steps.MergeStep(node=Empty())
-            ):
-                return []
+                self.sql(step.node)
             case steps.Compute():
-                node = self._read_once(narrowed(step.node, self._range))
-                self._keep(step.name, self.spark.sql(self.sql(node)))
+                self._keep(step.name, self.spark.sql(self.sql(step.node)))
+            case steps.ReadBoth():
+                self._read_both(step)
             case steps.CheckStep():
                 self._check(step)
             case steps.OverwriteStep():
@@ -153,6 +220,7 @@ class Execution:
         key = self._key(leaf)
         if key not in self.views:
             self._show(key, self._frame(leaf))
+        self.leaves[key] = leaf_name(leaf)
         return quoted(self.views[key])
 
     def _key(self, leaf: Scan | Stored | Named) -> str:
@@ -162,7 +230,8 @@ class Execution:
             case Scan(at=At.DELTA):
                 return f"delta {leaf.table} {sorted(source for _, source in leaf.pairs)}"
             case Scan():
-                return f"{leaf.at} {leaf.table} {leaf.near or ''}"
+                near = leaf.near if leaf.near and leaf.near.kept else ""
+                return f"{leaf.at} {leaf.table} {near}"
             case Stored():
                 return "stored"
 
@@ -179,9 +248,8 @@ class Execution:
                 version = side.old if leaf.at is At.OLD else side.new
                 if version is None:
                     raise InternalError.broken(f"no old version of {leaf.table}")
-                kept = self._near(leaf)
-                if kept is not None:
-                    return kept.frame(self.spark, list(side.columns))
+                if leaf.near and leaf.near.kept:
+                    return self._kept_of(leaf, leaf.near).frame(self.spark, list(side.columns))
                 return side.source.read_at(version, list(side.columns.values()))
             case Stored():
                 return self.stored()
@@ -189,36 +257,37 @@ class Execution:
                 return self.spark.sql(self.sql(absent))
         raise InternalError.broken(f"step {leaf} is read before it is computed")
 
-    def _near(self, leaf: Scan) -> Kept | None:
-        """The rows that are enough for a scan, where they are read more than once."""
-        if leaf.near is None or self.nearby is None or not self.on_driver:
-            return None
-        place = (leaf.table, leaf.near.column)
-        if self.scans[place] < _OFTEN and not self.nearby.is_shared([place, *leaf.near.deltas]):
-            return None
-        return self.nearby.of(self.spark, self.sides, leaf, leaf.near)
+    def _kept_of(self, scan: Scan, near: RowsNear) -> Kept:
+        asked = self.near(scan, near)
+        if self.nearby is None or asked is None:
+            raise TooManyRowsError
+        return self.nearby.of(self.spark, asked, scan.at)
 
-    def _read_once(self, node: Node) -> Node:
-        """The relation with what it needs at both versions read before, where that is worth it."""
-        return read_once(node, [item for item in read_twice(node) if self._read_both(item)])
-
-    def _read_both(self, both: BothVersions) -> bool:
-        keys = {at: self._key(both.named(at)) for at in (At.NEW, At.OLD)}
-        if keys[At.NEW] in self.views:
-            return True
-        scan, side = replace(both.scan, near=both.near), self.sides[both.scan.table]
-        at_hand = self.on_driver and side.delta is not None and side.delta.arrow is not None
-        if not at_hand or self._near(scan) or not is_worth_it(both, side, self._count):
-            return False
-        frame = self.spark.sql(self.sql(both.rows))
+    def _read_both(self, step: steps.ReadBoth) -> None:
+        frame = self.spark.sql(self.sql(step.node))
         rows = self._collected(frame)
         if rows is None:
-            return False
-        for at, part in zip(keys, taken_apart(rows), strict=True):
-            self._show(keys[at], Kept(part, frame.schema).frame(self.spark, both.new.columns))
-        return True
+            self.refused.add(step.name)
+            raise TooManyRowsError
+        for at, part in zip((At.NEW, At.OLD), taken_apart(rows), strict=True):
+            kept = Kept(part, frame.schema).frame(self.spark, step.columns)
+            self._show(self._key(step.side(at)), kept)
 
-    def _count(self, leaf: Node) -> int | None:
+    # What later steps are bound to (`compiler.bind.known.Known`).
+
+    def is_empty(self, step: str) -> bool:
+        """Whether a step gave no row."""
+        return step in self.empty
+
+    def is_read(self, named: Named) -> bool:
+        """Whether rows under this name are there already."""
+        return self._key(named) in self.views
+
+    def is_refused(self, name: str) -> bool:
+        """Whether rows of this name turned out to be too many for the driver."""
+        return name in self.refused
+
+    def rows_of(self, leaf: Node) -> int | None:
         """How many rows a step or a delta has, where they are on the driver."""
         match leaf:
             case Named(step=name):
@@ -229,6 +298,28 @@ class Execution:
             case _:
                 rows = None
         return None if rows is None else rows.num_rows
+
+    def range_of(self, step: str, key: str, stored: str) -> Scalar | None:
+        """Where a stored column lies that equals a column of a step, if that skips files."""
+        if step not in self.kept:
+            return None
+        ends = pruning(self.kept[step][key], self.target().bounds.get(stored, ()))
+        if ends is None:
+            return None
+        return build(":c BETWEEN :low AND :high", c=column(stored), low=ends[0], high=ends[1])
+
+    def near(self, scan: Scan, near: RowsNear) -> NearRows | None:
+        """What is known of the rows that are near a change; None where they cannot be kept."""
+        if self.nearby is None or not self.on_driver:
+            return None
+        return self.nearby.asked(self.sides, scan, near, self.scans[scan.table, near.column])
+
+    def source(self, scan: Scan) -> SourceStatistics | None:
+        """What is known of a source whose rows may come to the driver; None where none may."""
+        side = self.sides[scan.table]
+        if not self.on_driver or side.delta is None or side.delta.arrow is None:
+            return None
+        return SourceStatistics(side)
 
     def _show(self, key: str, frame: DataFrame) -> None:
         name = f"{PREFIX}{self.run_id}_{len(self.views)}"
@@ -245,15 +336,6 @@ class Execution:
             self._show(f"step {name}", self.spark.createDataFrame(arrow, schema=frame.schema))
         else:
             self._show(f"step {name}", self.spark.sql(f"SELECT * FROM {self.stage(frame)}"))
-
-    def _range(self, step: str, key: str, stored: str) -> Scalar | None:
-        """Where a stored column lies that equals a column of a step, if that skips files."""
-        if step not in self.kept:
-            return None
-        ends = pruning(self.kept[step][key], self.target().bounds.get(stored, ()))
-        if ends is None:
-            return None
-        return build(":c BETWEEN :low AND :high", c=column(stored), low=ends[0], high=ends[1])
 
     def _collected(self, frame: DataFrame) -> pa.Table | None:
         """The rows on the driver, or None when they are too many for it."""
@@ -280,11 +362,12 @@ class Execution:
         frame = self.spark.sql(self.sql(step.node))
         arrow = self._collected(frame)
         if arrow is not None:
-            return self._written_anew(arrow, step.on) or merge_of(arrow, step.on, self.target())
+            return self._write(arrow, step.on)
         staged = self.stage(frame)
         counts = self._expected(staged)
         if not counts:
             return None
+        self.way = Way.MERGE_LARGE
         columns = [name for name in frame.columns if name != steps.COPIES]
         names = ", ".join(quoted(name) for name in columns)
         return base.Merge(
@@ -295,21 +378,19 @@ class Execution:
             target_is_large=True,
         )
 
-    def _written_anew(self, rows: pa.Table, on: Sequence[str]) -> base.Write | None:
-        """All rows of a tiny view, as they are to be; None for a larger one."""
-        import pyarrow.compute as pc
-
-        stored = self.target().rows
-        if stored is None or stored > small_views.ROWS or rows.num_rows == 0:
-            return None
-        held = self.held()
-        whole = None if held is None else small_views.merged(held, rows, on)
-        if whole is None:
-            return None
-        counts = expected(rows)
-        inserted = rows.filter(pc.equal(rows[ACTION], "insert")).num_rows
-        self.changed = inserted + counts.get("update", 0) + counts.get("delete", 0)
-        return base.Overwrite(Rows(arrow=whole))
+    def _write(self, rows: pa.Table, on: Sequence[str]) -> base.Write:
+        """The write of rows that are on the driver, by the way that is cheapest for them."""
+        self.way, write = merge_of(rows, on, self.target(), can_rewrite=True)
+        if write is None:
+            held = self.held()
+            whole = None if held is None else small_views.merged(held, rows, on)
+            if whole is not None:
+                self.changed = changed_by(rows)
+                return base.Overwrite(Rows(arrow=whole))
+            self.way, write = merge_of(rows, on, self.target())
+        if write is None:
+            raise InternalError.broken("rows that cannot be written anew are to be written anew")
+        return write
 
     def _expected(self, staged: str) -> dict[str, int]:
         rows = self.spark.sql(

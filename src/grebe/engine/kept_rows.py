@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Final
 
 from grebe.compiler.algebra.join_keys import ColumnPlace
 from grebe.compiler.algebra.nodes import At, RowsNear, Scan
-from grebe.engine.delta_statistics import literal, prunes, width_of
+from grebe.compiler.delta.weighted import SIDE
+from grebe.engine.delta_statistics import goes_to_driver, literal, prunes, width_of
 from grebe.engine.small_views import repeated
 from grebe.engine.source_deltas import Delta, SourceDelta, ends_of
 from grebe.errors import InternalError
-from grebe.formats.base import WEIGHT
+from grebe.formats.base import WEIGHT, VersionStats
 from grebe.formats.identity import consolidate_arrow, quoted
 from grebe.model import TableName, Version
 from grebe.sql_text import made
@@ -30,18 +31,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-LARGE: Final = 200_000
-"""Rows of a source from which reading it once less is worth a trip to the driver."""
-MOST: Final = 100_000
-"""Rows that are expected at most, to be kept on the driver."""
-_SHARE: Final = 4
-"""A source must be this many times larger than what is kept of it."""
 _KEY: Final = made("near")
-_PLAIN: Final = (
-    *("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal"),
-    *("string", "binary", "date", "timestamp", "timestamp_ntz"),
-)
-"""Types of columns that go to the driver and back as they are."""
 
 
 @dataclass(slots=True)
@@ -85,23 +75,33 @@ class KeptRows:
         tables = {table for table, _ in places}
         return sum(tables <= reader for reader in self.readers) > 1
 
-    def of(
-        self, spark: SparkSession, sides: Mapping[str, SourceDelta], scan: Scan, near: RowsNear
-    ) -> Kept | None:
-        """The rows that are enough for a scan, and more; None where all of them are read."""
-        side, column = sides[scan.table], near.column
-        moved = self._moved(sides, (scan.table, column), near)
-        windows = frozenset((other, item.old, item.new) for other, item in moved.items())
-        columns = self._columns(side)
-        key = (side.source.name, side.new, column, columns, windows)
+    def asked(
+        self, sides: Mapping[str, SourceDelta], scan: Scan, near: RowsNear, scans: int
+    ) -> NearRows | None:
+        """What is known of the rows that a scan needs; None where they were too many for the driver."""
+        side = sides[scan.table]
+        moved = self._moved(sides, (scan.table, near.column), near)
+        found = NearRows(side, near.column, self._columns(side), moved, scans)
+        found.is_shared = self.is_shared([(scan.table, near.column), *near.deltas])
+        return None if found.id in self.kept and self.kept[found.id] is None else found
+
+    def of(self, spark: SparkSession, asked: NearRows, at: At) -> Kept:
+        """The rows that are enough for a scan, and more.
+
+        Raises:
+            TooManyRowsError: they do not fit on the driver; nobody is asked for them again.
+        """
         with self.guard:
-            lock = self.locks.setdefault(key, threading.Lock())
+            lock = self.locks.setdefault(asked.id, threading.Lock())
         with lock:
-            if key not in self.kept:
-                self.kept[key] = self._read(spark, side, column, columns, moved)
-            kept = self.kept[key]
-            if kept is not None and scan.at is At.OLD and side.delta is not None:
-                kept.before = kept.before or _before(kept, side.delta)
+            if asked.id not in self.kept:
+                self.kept[asked.id] = asked.read(spark)
+            kept = self.kept[asked.id]
+            if kept is None:
+                raise TooManyRowsError
+            delta = asked.side.delta
+            if at is At.OLD and delta is not None:
+                kept.before = kept.before or _before(kept, delta)
                 return kept.before
             return kept
 
@@ -131,29 +131,74 @@ class KeptRows:
         }
         return tuple(number for number in self.columns[side.source.name] if number in known)
 
-    def _read(
-        self,
-        spark: SparkSession,
-        side: SourceDelta,
-        column: str,
-        wanted: tuple[int, ...],
-        moved: Mapping[ColumnPlace, SourceDelta],
-    ) -> Kept | None:
-        keys = _keys(side, column, moved)
-        if keys is None or not _is_worth_it(side, column, keys):
-            return None
-        kinds = {item.id: item.type for item in side.source.schema_at(side.new).columns}
-        if not wanted or any(not is_plain(kinds[number]) for number in wanted):
-            return None
+
+@dataclass(slots=True)
+class NearRows:
+    """Rows of a source that are near a change: figures to decide by, and how they are read."""
+
+    side: SourceDelta
+    column: str
+    wanted: tuple[int, ...]
+    moved: Mapping[ColumnPlace, SourceDelta]
+    scans: int
+    is_shared: bool = False
+    found: list[pa.Table | None] = field(default_factory=list)
+
+    @property
+    def id(self) -> _Id:
+        """The same for whoever needs the same rows."""
+        windows = frozenset((other, item.old, item.new) for other, item in self.moved.items())
+        return (self.side.source.name, self.side.new, self.column, self.wanted, windows)
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows the source has."""
+        return self._stats.rows
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all columns that are wanted go to the driver and back as they are."""
+        kinds = {item.id: item.type for item in self.side.source.schema_at(self.side.new).columns}
+        return bool(self.wanted) and all(goes_to_driver(kinds[number]) for number in self.wanted)
+
+    @property
+    def keys(self) -> int | None:
+        """How many different keys the change has; None where they are not on the driver."""
+        values = self._values()
+        return None if values is None else values.num_rows
+
+    @property
+    def width(self) -> int | None:
+        """How many different values the column can have at most."""
+        return width_of(self._stats.bounds.get(self.column, ()))
+
+    def read(self, spark: SparkSession) -> Kept | None:
+        """The rows on the driver; None when they are too many for it."""
+        keys = self._values()
+        if keys is None:
+            raise InternalError.broken("rows near keys that are not on the driver")
         few = spark.createDataFrame(keys.rename_columns([_KEY]))
-        rows = side.source.read_at(side.new, wanted)
-        within = _range(side, column, keys)
+        rows = self.side.source.read_at(self.side.new, self.wanted)
+        within = _range(self.side, self.column, keys)
         rows = rows.where(within) if within else rows
         near = rows.join(
-            few.hint("broadcast"), rows[quoted(column)].eqNullSafe(few[_KEY]), "left_semi"
+            few.hint("broadcast"), rows[quoted(self.column)].eqNullSafe(few[_KEY]), "left_semi"
         )
         arrow = collected(near)
         return None if arrow is None else Kept(arrow, near.schema)
+
+    @property
+    def _stats(self) -> VersionStats:
+        return self.side.source.version_stats(self.side.new, [self.side.columns[self.column]])
+
+    def _values(self) -> pa.Table | None:
+        if not self.found:
+            self.found.append(_keys(self.column, self.moved))
+        return self.found[0]
+
+
+class TooManyRowsError(Exception):
+    """Rows that were to come to the driver do not fit there."""
 
 
 _TOO_LARGE: Final = "maxResultSize"
@@ -175,10 +220,10 @@ def _before(kept: Kept, delta: Delta) -> Kept:
     if delta.arrow is None:
         raise InternalError.broken("rows near a change that is not on the driver")
     changed = delta.arrow.select([*kept.rows.column_names, WEIGHT])
-    return Kept(less(kept.rows, changed), kept.schema)
+    return Kept(before_change(kept.rows, changed), kept.schema)
 
 
-def less(rows: pa.Table, changed: pa.Table) -> pa.Table:
+def before_change(rows: pa.Table, changed: pa.Table) -> pa.Table:
     """The rows of a version before a change that they went through, given its weighted rows."""
     import numpy as np
     import pyarrow as pa
@@ -193,14 +238,18 @@ def less(rows: pa.Table, changed: pa.Table) -> pa.Table:
     return repeated(left)
 
 
-def is_plain(kind: str) -> bool:
-    """Whether values of a type go to the driver and back as they are."""
-    return kind.split("(", maxsplit=1)[0] in _PLAIN
+def taken_apart(rows: pa.Table) -> tuple[pa.Table, pa.Table]:
+    """The rows of the new version and of the old one, read together (`ReadBoth`)."""
+    import pyarrow.compute as pc
+
+    new, changed = (
+        rows.filter(pc.equal(rows[SIDE], side)).drop_columns([SIDE]) for side in range(2)
+    )
+    now = new.drop_columns([WEIGHT])
+    return now, before_change(now, changed.select([*now.column_names, WEIGHT]))
 
 
-def _keys(
-    side: SourceDelta, column: str, moved: Mapping[ColumnPlace, SourceDelta]
-) -> pa.Table | None:
+def _keys(column: str, moved: Mapping[ColumnPlace, SourceDelta]) -> pa.Table | None:
     """The distinct values of the deltas' columns; None unless all are on the driver, of one type."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -216,17 +265,6 @@ def _keys(
     chunks = [chunk for part in parts for chunk in part.chunks]
     whole = pa.chunked_array(chunks, type=next(iter(kinds)))
     return pa.table({column: pc.unique(whole)})
-
-
-def _is_worth_it(side: SourceDelta, column: str, keys: pa.Table) -> bool:
-    """True when few rows of a large source are expected."""
-    stats = side.source.version_stats(side.new, [side.columns[column]])
-    if stats.rows is None or stats.rows < LARGE:
-        return False
-    # No more different values than there are numbers in their range: so many rows at least for each.
-    width = width_of(stats.bounds.get(column, ())) or max(1, stats.rows)
-    expected = keys.num_rows * max(1.0, stats.rows / width)
-    return bool(expected <= min(MOST, stats.rows / _SHARE))
 
 
 def _range(side: SourceDelta, column: str, keys: pa.Table) -> str | None:

@@ -5,6 +5,7 @@ Every call may fail without harm: a registry that cannot be reached is told once
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import socket
@@ -96,6 +97,9 @@ class Leases:
             seconds=result.seconds,
             frontier_json=result.frontier.to_json() if result.frontier else None,
             error=masked(str(result.error)) if result.error else None,
+            steps_json=json.dumps([step.to_dict() for step in result.steps])
+            if result.steps
+            else None,
         )
         self._asked(lambda r: r.finish(record))
 

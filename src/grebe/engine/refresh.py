@@ -14,14 +14,16 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
+from grebe import thresholds
 from grebe.compiler.algebra.nodes import Verbatim
-from grebe.compiler.plan.refresh_plan import LAYOUT, bind
+from grebe.compiler.bind import bind
+from grebe.compiler.plan.refresh_plan import LAYOUT
 from grebe.compiler.text.clock import CLOCK, reads_clock
 from grebe.engine.choice import Choice, Costs, Pinned, choose, replaced
 from grebe.engine.clustering import order_of
 from grebe.engine.compiled_view import CompiledView, Used, check_of
 from grebe.engine.delta_statistics import delta_facts
-from grebe.engine.execute import DRIVER_ROWS, Execution
+from grebe.engine.execute import Execution
 from grebe.engine.kept_rows import KeptRows
 from grebe.engine.new_storage import make_storage
 from grebe.engine.pins import point_of
@@ -38,6 +40,7 @@ from grebe.engine.public import (
 )
 from grebe.engine.public_name import shown_storage
 from grebe.engine.result import RefreshResult as RefreshResult
+from grebe.engine.result import StepRun
 from grebe.engine.small_views import repeated
 from grebe.engine.source_deltas import Delta, Deltas, SourceDelta, Stage
 from grebe.engine.tables import Tables
@@ -78,10 +81,6 @@ SMALL: Final = {
 """For small deltas planning and scheduling are all that counts."""
 LARGE: Final = {"spark.sql.adaptive.enabled": "true", _CONSTRAINTS: "false"}
 FULL: Final = {"spark.sql.adaptive.enabled": "true", _CONSTRAINTS: "true"}
-CHECKED_ROWS: Final = 20_000_000
-"""Source rows up to which a first build is compared with the user's text as a whole."""
-CHECKED_SHARE: Final = 0.01
-"""The part of the keys that is compared above that."""
 PLACES: Final = (
     "refresh.planned",
     "refresh.deltas",
@@ -163,6 +162,7 @@ class Refresh:
             if wrote and done.committed
             else position.row_version,
             check_seconds=checked,
+            steps=done.steps,
         )
 
     def _check_first_build(self) -> float:
@@ -175,8 +175,11 @@ class Refresh:
             return 0.0
         started = time.monotonic()
         rows = [self._source_stats(str(name)).rows for name, _ in self.view.sources]
-        small = all(count is not None for count in rows) and sum(filter(None, rows)) <= CHECKED_ROWS
-        sample = None if small or wanted is Check.ALWAYS else CHECKED_SHARE
+        small = (
+            all(count is not None for count in rows)
+            and sum(filter(None, rows)) <= thresholds.CHECKED_ROWS
+        )
+        sample = None if small or wanted is Check.ALWAYS else thresholds.CHECKED_SHARE
         check_first_build(self.view, self.tables, self.session(), sample)
         return time.monotonic() - started
 
@@ -200,9 +203,10 @@ class Refresh:
         rows_in = sum(delta.rows for delta in deltas.values())
         reach("refresh.deltas")
         stored = self._target(position).rows
-        bound = bind(self.view.plan, delta_facts(self.view.plan, sides, stored))
         execution = self._execution(sides, position)
-        execution.on_driver = rows_in <= DRIVER_ROWS
+        facts = delta_facts(self.view.plan, sides, stored)
+        bound = bind(self.view.plan, facts, execution.trail)
+        execution.on_driver = rows_in <= thresholds.DRIVER_ROWS
         with tuned(execution.spark, SMALL if execution.on_driver else LARGE), closing(execution):
             writes = [write for write in execution.run(bound) if not _is_nothing(write)]
             reach("refresh.computed")
@@ -215,7 +219,7 @@ class Refresh:
             # Rows that only Spark saw were to be added and were none, if the table says so too.
             same = storage.position().row_version == position.row_version
             outcome = Outcome.NO_OP if same else outcome
-        return _Done(outcome, rows_in, committed, frontier, execution.changed)
+        return _Done(outcome, rows_in, committed, frontier, execution.changed, tuple(execution.ran))
 
     def _full(self, position: Position) -> _Done:
         """Overwrite everything; the first time the storage table is made."""
@@ -235,7 +239,7 @@ class Refresh:
                 position = made if made.frontier is None else position
             committed = storage.commit(writes, frontier, position)
         reach("refresh.committed")
-        return _Done(Outcome.FULL, 0, committed, frontier)
+        return _Done(Outcome.FULL, 0, committed, frontier, steps=tuple(execution.ran))
 
     def _source_stats(self, name: str) -> VersionStats:
         pins = {str(item): pin for item, pin in self.pins.items()}
@@ -358,6 +362,7 @@ class _Done:
     committed: Committed | None = None
     frontier: Frontier | None = None
     changed: int | None = None
+    steps: tuple[StepRun, ...] = ()
 
 
 def _is_nothing(write: Write) -> bool:

@@ -2,9 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from grebe.model import Frontier, Outcome, Reason, RunId, TableName, Version
+
+
+@dataclass(frozen=True, slots=True)
+class StepRun:
+    """One step as it ran."""
+
+    kind: str
+    name: str
+    sql: str
+    """What was run, with the names of tables and steps that an explanation uses."""
+    rows: int | None = None
+    """How many rows came out, where that is known."""
+    seconds: float = 0.0
+    passes: tuple[str, ...] = ()
+    """What changed it between the plan and the run."""
+    way: str | None = None
+    """How its rows are written."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return {**asdict(self), "seconds": round(self.seconds, 4), "passes": list(self.passes)}
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> StepRun:
+        """What `to_dict` gave."""
+        return cls(**{**document, "passes": tuple(document["passes"])})
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,4 +52,6 @@ class RefreshResult:
     """The last version that changed a row of the view."""
     check_seconds: float = 0.0
     """What it took to compare a first build with the user's own text."""
+    steps: tuple[StepRun, ...] = field(default=(), compare=False, repr=False)
+    """What ran, in order."""
     error: Exception | None = field(default=None, compare=False)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from grebe.engine.writing import expected
 from grebe.errors import CheckFailedError
@@ -15,9 +15,6 @@ from grebe.formats.base import ACTION, WEIGHT
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-ROWS: Final = 2_000
-"""Stored rows up to which writing all of them is cheaper than merging some."""
 
 
 def merged(stored: pa.Table, rows: pa.Table, on: Sequence[str]) -> pa.Table | None:

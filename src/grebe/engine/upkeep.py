@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from grebe import thresholds
 from grebe.engine.compiled_view import CompiledView
 from grebe.engine.tables import Tables
 from grebe.formats.base import VersionStats
@@ -13,10 +14,6 @@ from grebe.formats.base import VersionStats
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-FILES: Final = 32
-"""Files from which a table is looked at: every refresh adds one or two."""
-SMALL_BYTES: Final = 16 << 20
-"""Files that are larger on average are left as they are."""
 
 log = logging.getLogger(__name__)
 
@@ -28,14 +25,17 @@ LEAST: Final = "grebe.least-files"
 def is_due(stats: VersionStats, least: int = 0) -> bool:
     """Whether metadata says that a table has fallen into small files, more than the least it had.
 
-    >>> is_due(VersionStats(None, FILES, FILES * 1000, {}))
+    >>> is_due(VersionStats(None, thresholds.UPKEEP_FILES, thresholds.UPKEEP_FILES * 1000, {}))
     True
-    >>> is_due(VersionStats(None, FILES - 1, 1000, {})), is_due(VersionStats(None, 99, 99 << 30, {}))
+    >>> is_due(VersionStats(None, thresholds.UPKEEP_FILES - 1, 1000, {})), is_due(VersionStats(None, 99, 99 << 30, {}))
     (False, False)
     >>> is_due(VersionStats(None, 200, 1000, {}), 199)
     False
     """
-    return stats.files >= least + FILES and stats.bytes < stats.files * SMALL_BYTES
+    return (
+        stats.files >= least + thresholds.UPKEEP_FILES
+        and stats.bytes < stats.files * thresholds.UPKEEP_BYTES
+    )
 
 
 def keep_up(view: CompiledView, tables: Tables, session: Callable[[], SparkSession]) -> bool:
@@ -50,7 +50,9 @@ def keep_up(view: CompiledView, tables: Tables, session: Callable[[], SparkSessi
             return False
         tables.storage(view.storage_name, spark).compact()
         left = _stats(view, tables, spark).files
-        if left > FILES // 2:  # a file for each partition, say: not to be tried every time
+        if (
+            left > thresholds.UPKEEP_FILES // 2
+        ):  # a file for each partition, say: not to be tried every time
             tables.keep(view.storage_name, lambda: spark, {LEAST: str(left)})
     except Exception:  # the rows are right either way; the next refresh looks again
         log.warning('the files of view "%s" stay as they are', view.name, exc_info=True)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from grebe.compiler.algebra.scalar import Scalar
-from grebe.compiler.plan.refresh_plan import COPIES
+from grebe.compiler.bind.write_choice import Way, WriteFigures, choose_way
+from grebe.compiler.plan.steps import COPIES
 from grebe.engine.delta_statistics import literal, prunes
 from grebe.engine.source_deltas import ends_of
 from grebe.formats.base import ACTION, TARGET, Append, KeyBounds, Merge, Rows, VersionStats, Write
@@ -15,26 +16,39 @@ from grebe.formats.identity import quoted
 if TYPE_CHECKING:
     import pyarrow as pa
 
-LARGE: Final = 500_000
-"""Stored rows from which one outer join of all of them is worse than two cheap passes."""
 
-
-def merge_of(rows: pa.Table, on: Sequence[str], target: VersionStats) -> Write:
-    """The write of rows that are on the driver, into a table of which this much is known."""
+def merge_of(
+    rows: pa.Table, on: Sequence[str], target: VersionStats, *, can_rewrite: bool = False
+) -> tuple[Way, Write | None]:
+    """How rows that are on the driver are written; the write itself, unless all rows go anew."""
     counts = expected(rows)
-    kept = rows.drop_columns([COPIES])
-    if not counts.get("update") and not counts.get("delete"):
-        return Append(Rows(arrow=kept.drop_columns([ACTION])))
     prune = range_of(rows, on, target)
-    return Merge(
+    replaces = bool(counts.get("update") or counts.get("delete"))
+    figures = WriteFigures(rows.num_rows, replaces, target.rows, can_rewrite, prune is not None)
+    way = choose_way(figures)
+    kept = rows.drop_columns([COPIES])
+    if way is Way.ANEW:
+        return way, None
+    if way is Way.APPEND:
+        return way, Append(Rows(arrow=kept.drop_columns([ACTION])))
+    return way, Merge(
         Rows(arrow=kept),
         tuple(on),
         expect_updated=counts.get("update", 0),
         expect_deleted=counts.get("delete", 0),
         has_inserts="insert" in counts,
         prune=prune,
-        target_is_large=prune is None and (target.rows or 0) >= LARGE,
+        target_is_large=way is Way.MERGE_LARGE,
     )
+
+
+def changed_by(rows: pa.Table) -> int:
+    """How many stored rows change when some are written."""
+    import pyarrow.compute as pc
+
+    counts = expected(rows)
+    inserted = rows.filter(pc.equal(rows[ACTION], "insert")).num_rows
+    return int(inserted + counts.get("update", 0) + counts.get("delete", 0))
 
 
 def expected(rows: pa.Table) -> dict[str, int]:

@@ -127,6 +127,11 @@ class Registry:
         with self.database.reading() as connection:
             return runs.past(connection, view, limit)
 
+    def steps(self, view: str, run_id: str | None = None) -> tuple[str, str] | None:
+        """A run and what it ran, as JSON: the newest that is known, or the one that is named."""
+        with self.database.reading() as connection:
+            return runs.steps(connection, view, run_id)
+
     # --- views ----------------------------------------------------------------------------------
 
     def views(self) -> list[ViewRecord]:

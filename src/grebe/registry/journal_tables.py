@@ -39,6 +39,7 @@ runs = Table(
     Column("seconds", Float),
     Column("frontier", Text),
     Column("error", Text),
+    Column("steps", Text),
     Index("grebe_runs_by_view", "view", "number"),
     Index("grebe_runs_by_id", "run_id", "view", unique=True),
 )

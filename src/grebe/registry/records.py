@@ -47,6 +47,8 @@ class RunRecord:
     seconds: float | None = None
     frontier_json: str | None = None
     error: str | None = None
+    steps_json: str | None = None
+    """What ran, step by step; written, and read back by `Registry.steps` alone."""
 
     @property
     def is_over(self) -> bool:

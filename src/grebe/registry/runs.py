@@ -14,6 +14,9 @@ from grebe.registry.journal_tables import runs
 from grebe.registry.leases import as_time
 from grebe.registry.records import Counts, RunRecord
 
+STEPS_KEPT = 10
+"""Runs of a view whose steps are kept."""
+
 
 def begin(connection: sa.Connection, run: RunRecord) -> None:
     """A run that begins now."""
@@ -45,9 +48,33 @@ def finish(connection: sa.Connection, run: RunRecord) -> bool:
             seconds=run.seconds,
             frontier=run.frontier_json,
             error=run.error,
+            steps=run.steps_json,
         )
     )
+    if run.steps_json is not None:
+        _forget_steps(connection, run.view)
     return done.rowcount == 1
+
+
+def _forget_steps(connection: sa.Connection, view: str) -> None:
+    """Their texts are long, and nobody asks for those of old runs."""
+    with_steps = (runs.c.view == view, runs.c.steps.is_not(None))
+    newest = sa.select(runs.c.number).where(*with_steps).order_by(runs.c.number.desc())
+    kept = [row.number for row in connection.execute(newest.limit(STEPS_KEPT))]
+    connection.execute(
+        sa.update(runs).where(*with_steps, runs.c.number < min(kept)).values(steps=None)
+    )
+
+
+def steps(connection: sa.Connection, view: str, run_id: str | None) -> tuple[str, str] | None:
+    """The id of a run and its steps as JSON: the newest that has some, or the one that is named."""
+    statement = sa.select(runs.c.run_id, runs.c.steps).where(
+        runs.c.view == view, runs.c.steps.is_not(None)
+    )
+    if run_id is not None:
+        statement = statement.where(runs.c.run_id == run_id)
+    row = connection.execute(statement.order_by(runs.c.number.desc()).limit(1)).first()
+    return None if row is None else (row.run_id, row.steps)
 
 
 def listed(

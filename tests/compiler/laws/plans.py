@@ -16,10 +16,11 @@ from compiler.laws.engine import STORAGE, Database, original
 from grebe.compiler.algebra.nodes import WEIGHT, At, Node, Scan, walk
 from grebe.compiler.algebra.rewriting import pinned
 from grebe.compiler.algebra.scalar import Scalar, build, column
-from grebe.compiler.bind.broadcast import SideSizes
+from grebe.compiler.bind import DeltaFacts, bind
 from grebe.compiler.bind.key_ranges import narrowed
 from grebe.compiler.bind.prune import without_empty
 from grebe.compiler.bind.shared_reads import BothVersions, read_once, read_twice
+from grebe.compiler.bind.sizes import SideSizes
 from grebe.compiler.delta.weighted import SIDE
 from grebe.compiler.lower import Lowered, Relation, lower
 from grebe.compiler.plan.refresh_plan import (
@@ -28,12 +29,10 @@ from grebe.compiler.plan.refresh_plan import (
     AppendStep,
     CheckStep,
     Compute,
-    DeltaFacts,
     MergeStep,
     OverwriteStep,
     RefreshPlan,
     Step,
-    bind,
 )
 from grebe.compiler.plan.strategy import make_plan
 from grebe.errors import NotIncrementalError

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from formats.contract.oracle import Bag, bag, difference
 from formats.contract.replay import arrow_of
+from grebe import thresholds
 from grebe.formats.base import Changes
-from grebe.formats.delta.source import DRIVER_BUDGET, DeltaSource
+from grebe.formats.delta.source import DeltaSource
 from grebe.formats.files import DriverFiles
 from grebe.model import Reason, TableName, Version, Window
 
@@ -47,7 +48,7 @@ class SparkFolder:
             self.spark.sql(text.replace("{t}", f"delta.`{self.path}`")).collect()
         return self.source().head().version
 
-    def source(self, budget: int = DRIVER_BUDGET) -> DeltaSource:
+    def source(self, budget: int = thresholds.DRIVER_BYTES) -> DeltaSource:
         name = TableName("folder", "cases", self.path.name)
         return DeltaSource(
             name, str(self.path), DriverFiles(), spark=lambda: self.spark, driver_budget=budget

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 from formats.contract.adapters import spark_properties
 from formats.contract.oracle import Bag, bag, difference
 from formats.contract.replay import arrow_of
+from grebe import thresholds
 from grebe.formats.base import Changes
 from grebe.formats.files import DriverFiles
 from grebe.formats.iceberg.locators import locator_of
-from grebe.formats.iceberg.source import DRIVER_BUDGET, IcebergSource
+from grebe.formats.iceberg.source import IcebergSource
 from grebe.model import TableName, Version, Window
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class Table:
         rest = "".join(f", {key} => {value}" for key, value in arguments.items())
         return self.sql(f"CALL {self.name.catalog}.system.{procedure}({target}{rest})")
 
-    def source(self, budget: int = DRIVER_BUDGET) -> IcebergSource:
+    def source(self, budget: int = thresholds.DRIVER_BYTES) -> IcebergSource:
         """A source that knows nothing yet."""
         properties = spark_properties(self.spark, self.name.catalog)
         locator = locator_of(self.name.catalog, properties, lambda: self.spark)
@@ -86,7 +87,11 @@ class Table:
         )
 
     def checked(
-        self, window: Window, columns: Sequence[int] = (1, 2), *, budget: int = DRIVER_BUDGET
+        self,
+        window: Window,
+        columns: Sequence[int] = (1, 2),
+        *,
+        budget: int = thresholds.DRIVER_BYTES,
     ) -> Changes:
         """The changes of a window, after a comparison with what Iceberg's own reader gives."""
         source = self.source(budget)

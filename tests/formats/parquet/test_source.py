@@ -17,11 +17,12 @@ import pytest
 from formats.contract.oracle import bag, difference
 from formats.contract.replay import arrow_of
 from formats.delta.test_lives import OLD_CALENDAR
+from grebe import thresholds
 from grebe.errors import CorruptFileError, HistoryExpiredError, SourceError, UnknownTableError
 from grebe.formats.base import WEIGHT
 from grebe.formats.parquet import listing
 from grebe.formats.parquet.listing import Shelf
-from grebe.formats.parquet.source import DRIVER_BUDGET, ParquetSource
+from grebe.formats.parquet.source import ParquetSource
 from grebe.formats.parquet_calendar import in_old_calendar
 from grebe.model import TableName, Version, Window
 
@@ -47,7 +48,7 @@ class Folder:
         pq.write_table(pa.table(columns), file)
         return self.source().head().version
 
-    def source(self, budget: int = DRIVER_BUDGET) -> ParquetSource:
+    def source(self, budget: int = thresholds.DRIVER_BYTES) -> ParquetSource:
         """A source that knows only what the project remembers."""
         shelf = Shelf.of(str(self.home), NAME)
         return ParquetSource(NAME, str(self.path), shelf, spark=self.spark, driver_budget=budget)

@@ -62,6 +62,8 @@ class RowsNear:
 
     column: str
     deltas: tuple[tuple[str, str], ...]
+    kept: bool = False
+    """True when just these are read, once for everybody who needs them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

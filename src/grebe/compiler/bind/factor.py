@@ -7,10 +7,18 @@ telescoped join; only when the deltas are known is it known which one that is.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from grebe.compiler.algebra.nodes import InnerJoin, Node, Projection, UnionAll
 from grebe.compiler.algebra.rewriting import rebuilt
 from grebe.compiler.algebra.scalar import Scalar, passed
+from grebe.compiler.bind.situation import Situation, Steps
+
+
+def factor_terms(steps: Steps, situation: Situation) -> Steps:
+    """The steps with common parts of joined terms joined once."""
+    del situation
+    return tuple(replace(step, node=factored(step.node)) for step in steps)
 
 
 def factored(node: Node, memo: dict[str, Node] | None = None) -> Node:

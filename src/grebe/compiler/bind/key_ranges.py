@@ -1,20 +1,40 @@
-"""Stored rows are looked for only where the keys that changed lie.
+"""Rows are looked for only where the keys that changed lie.
 
+Of sources: the plan left a place for the range of a delta's keys (`algebra/key_bounds.py`), which is
+known when the delta is read. Of stored rows, where the keys are the result of an earlier step:
 Law: ``Stored ⋉ K = σ[low ≤ c ≤ high](Stored) ⋉ K`` where c must equal a column of K that holds no
-NULL and lies between low and high. The keys are the result of an earlier step, so the range is
-known when the step has run, and files of the storage table that lie elsewhere are not opened.
+NULL and lies between low and high. The range is known when that step has run, and files of the
+storage table that lie elsewhere are not opened.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
+from grebe.compiler.algebra.key_bounds import filled
 from grebe.compiler.algebra.nodes import Filter, Named, Node, Projection, SemiJoin, Small, Stored
 from grebe.compiler.algebra.rewriting import rebuilt
 from grebe.compiler.algebra.scalar import Scalar, conjuncts_of, equated
+from grebe.compiler.bind.known import Known
+from grebe.compiler.bind.situation import Situation, Steps
+from grebe.compiler.plan.steps import Compute, Step
 
 Range = Callable[[str, str, str], Scalar | None]
 """The condition on a stored column that equals a column of a step; None where it is of no use."""
+
+
+def fill_key_bounds(steps: Steps, situation: Situation) -> Steps:
+    """The steps with the ranges of the deltas' keys in their places."""
+    bounds = situation.facts.bounds
+    return tuple(replace(step, node=filled(step.node, bounds)) for step in steps)
+
+
+def narrow_stored(step: Step, known: Known) -> tuple[Step, ...]:
+    """A step that reads stored rows by keys of an earlier one, in their range."""
+    if not isinstance(step, Compute):
+        return (step,)
+    return (replace(step, node=narrowed(step.node, known.range_of)),)
 
 
 def narrowed(node: Node, range_of: Range) -> Node:

@@ -37,6 +37,35 @@ from grebe.compiler.algebra.nodes import (
 )
 from grebe.compiler.algebra.rewriting import rebuilt
 from grebe.compiler.algebra.scalar import number
+from grebe.compiler.bind.at_hand import is_at_hand
+from grebe.compiler.bind.known import Known
+from grebe.compiler.bind.situation import Situation, Steps
+from grebe.compiler.plan.steps import AppendStep, CheckStep, Compute, MergeStep, Step
+
+
+def drop_unchanged(steps: Steps, situation: Situation) -> Steps:
+    """The steps without what unchanged sources leave empty.
+
+    A relation that nothing has to be computed for is written into those that read it.
+    """
+    unchanged = situation.facts.unchanged
+    if unchanged.issuperset(situation.plan.tables):
+        return ()
+    known: dict[str, Node] = {}
+    left: list[Step] = []
+    for step in steps:
+        node = pruned(step.node, unchanged, known)
+        if isinstance(step, Compute) and is_at_hand(node):
+            known[Named(step.name, step.node.columns).digest] = node
+        elif not isinstance(node, Empty):
+            left.append(replace(step, node=node))
+    return tuple(left)
+
+
+def stop_without_writes(steps: Steps, situation: Situation) -> Steps:
+    """No step at all where nothing would be written: no row of the view changes."""
+    del situation
+    return () if all(isinstance(step, (Compute, CheckStep)) for step in steps) else steps
 
 
 def pruned(node: Node, unchanged: Collection[str], memo: dict[str, Node] | None = None) -> Node:
@@ -49,6 +78,18 @@ def pruned(node: Node, unchanged: Collection[str], memo: dict[str, Node] | None 
         below = rebuilt(node, lambda item: pruned(item, unchanged, memo))
         memo[node.digest] = _simplified(below, unchanged)
     return memo[node.digest]
+
+
+def drop_empty(step: Step, known: Known) -> tuple[Step, ...]:
+    """A step without the branches that earlier ones left empty; none where nothing is left to do."""
+    empty = {
+        item.step
+        for item in walk(step.node)
+        if isinstance(item, Named) and known.is_empty(item.step)
+    }
+    left = replace(step, node=without_empty(step.node, empty))
+    writes = isinstance(left, (CheckStep, AppendStep, MergeStep))
+    return () if writes and isinstance(left.node, Empty) else (left,)
 
 
 def without_empty(node: Node, empty: Collection[str]) -> Node:

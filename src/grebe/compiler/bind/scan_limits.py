@@ -42,7 +42,8 @@ from grebe.compiler.algebra.nodes import (
 )
 from grebe.compiler.algebra.rewriting import rebuilt
 from grebe.compiler.algebra.scalar import Scalar, all_of, column, conjuncts_of, equals, equated
-from grebe.compiler.bind.broadcast import SideSizes
+from grebe.compiler.bind.situation import Situation, Steps
+from grebe.compiler.bind.sizes import SideSizes
 from grebe.compiler.delta.restrict import mark_conjuncts
 from grebe.compiler.plan.steps import Compute, Step
 
@@ -59,6 +60,12 @@ Limits = Mapping[str, Drawn]
 
 _PLAIN: Final = frozenset({"STRING", "VARCHAR", "DATE"})
 """Types besides exact numbers whose values are equal in one way only."""
+
+
+def limit_scans(steps: Steps, situation: Situation) -> Steps:
+    """The steps with every scan told which rows are enough."""
+    facts = situation.facts
+    return near(steps, situation.plan.types, facts.sizes, facts.never_null)
 
 
 def near(

@@ -1,8 +1,8 @@
 """Rows of some keys at both versions, from one read: the old ones are the new ones less the change.
 
 Law: ``σ(R_old ⋉ K) = σ(R_new ⋉ K) - σ(dR ⋉ K)`` for a K that is the same in all three.
-Where reading R is dear and K is at hand, an engine computes `BothVersions.rows` first, takes them apart,
-and hands them to the step under their names.
+Where reading R is dear and K is at hand, a step of its own (`ReadBoth`) reads `BothVersions.rows` first;
+taken apart, they are handed to the step under their names.
 """
 
 from __future__ import annotations
@@ -10,9 +10,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from grebe.compiler.algebra.nodes import At, Filter, Named, Node, RowsNear, Scan, SemiJoin, walk
+from grebe import thresholds
+from grebe.compiler.algebra.nodes import (
+    Aggregate,
+    At,
+    Consolidate,
+    Distinct,
+    Filter,
+    Named,
+    Node,
+    Projection,
+    RowsNear,
+    Scan,
+    SemiJoin,
+    Small,
+    UnionAll,
+    walk,
+)
 from grebe.compiler.algebra.rewriting import rebuilt
+from grebe.compiler.algebra.scalar import conjuncts_of, equated
+from grebe.compiler.bind.kept_scans import is_kept
+from grebe.compiler.bind.known import Known
 from grebe.compiler.delta.weighted import plus, sided, summed
+from grebe.compiler.plan.steps import Compute, ReadBoth, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +65,73 @@ class BothVersions:
         sides = (plus(self.new), _at(self.new, At.DELTA))
         return summed(*(sided(rows, side) for side, rows in enumerate(sides)))
 
+    @property
+    def step(self) -> ReadBoth:
+        """The step that reads them."""
+        return ReadBoth(self.name, self.rows, self.new.columns)
+
     def named(self, at: At) -> Named:
         """The rows of a version, once they are computed."""
-        return Named(f"{self.name}_{at}", self.new.columns)
+        return self.step.side(at)
+
+
+def share_reads(step: Step, known: Known) -> tuple[Step, ...]:
+    """A step, and before it the reads that give it a source's rows of both versions at once."""
+    if not isinstance(step, Compute):
+        return (step,)
+    chosen = [both for both in read_twice(step.node) if is_worth_it(both, known)]
+    reads = [both.step for both in chosen if not known.is_read(both.named(At.NEW))]
+    return (*reads, replace(step, node=read_once(step.node, chosen)))
+
+
+def is_worth_it(both: BothVersions, known: Known) -> bool:
+    """True when few rows of a large source are expected, and they can come to the driver."""
+    if known.is_read(both.named(At.NEW)):
+        return True
+    source = None if known.is_refused(both.name) else known.source(both.scan)
+    if source is None or (both.near and is_kept(known.near(both.scan, both.near))):
+        return False
+    if source.rows is None or source.rows < thresholds.SHARED_SOURCE_ROWS:
+        return False
+    if not all(source.is_plain(name) for _, name in both.scan.pairs):
+        return False
+    expected = [
+        number * max(1.0, source.rows / max(widths))
+        for item in both.keys
+        if not item.anti
+        and (widths := [source.width(name) or 1 for name in _key_columns(item, both.scan)])
+        and (number := _at_most(item.right, known)) is not None
+    ]
+    share = thresholds.FILTERED_SHARE if both.is_filtered else 1
+    return bool(expected) and min(expected) * share <= thresholds.KEPT_ROWS
+
+
+def _key_columns(node: SemiJoin, scan: Scan) -> Iterator[str]:
+    sources = dict(scan.pairs)
+    for names in filter(None, map(equated, conjuncts_of(node.on))):
+        yield from (sources[name] for name in names if name in sources)
+
+
+def _at_most(node: Node, known: Known) -> int | None:
+    """How many rows a relation has at most, where it is not a join of several."""
+    match node:
+        case Named() | Scan():
+            return known.rows_of(node)
+        case UnionAll():
+            counts = [_at_most(item, known) for item in node.branches]
+            said = [item for item in counts if item is not None]
+            return sum(said) if len(said) == len(counts) else None
+        case (
+            Filter()
+            | Projection()
+            | Distinct()
+            | Consolidate()
+            | Small()
+            | Aggregate()
+            | SemiJoin()
+        ):
+            return _at_most(node.inputs[0], known)
+    return None
 
 
 def read_twice(node: Node) -> tuple[BothVersions, ...]:

@@ -9,14 +9,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
 
+from grebe import thresholds
 from grebe.compiler.algebra.nodes import Named, Node, SemiJoin, Stored
 from grebe.compiler.algebra.rewriting import rebuilt
+from grebe.compiler.bind.situation import Situation, Steps
+from grebe.compiler.plan.refresh_plan import Strategy
 from grebe.compiler.plan.steps import Compute, Step
 
-FEW: Final = 200_000
-"""Stored rows up to which they are read whole."""
+
+def read_state_whole(steps: Steps, situation: Situation) -> Steps:
+    """The steps with all stored groups read, where those are few."""
+    stored = situation.facts.sizes.stored
+    if situation.plan.strategy is not Strategy.GROUPS or stored is None:
+        return steps
+    return read_whole(steps) if stored <= thresholds.WHOLE_STATE_ROWS else steps
 
 
 def read_whole(steps: Sequence[Step]) -> tuple[Step, ...]:

@@ -56,6 +56,7 @@ def change(node: Kept, of: Rules) -> Node | None:
     needed = Distinct(Projection(arrived, _named(mine for _, mine in ties)))
     pairs = _pairs(theirs for theirs, _ in ties)
     new, old = (restrict(at(node.right), needed, pairs) for at in (of.new, of.old))
+    of.record(node, __name__)
     return summed(
         *filter(None, [met]),
         weighted(replace(node, left=arrived, right=new), node.columns),

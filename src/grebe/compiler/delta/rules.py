@@ -19,6 +19,8 @@ class Rules:
     laws: Mapping[type[Node], Callable[..., Node]]
     changes: dict[str, Node] = field(default_factory=dict)
     pins: dict[tuple[str, At], Node] = field(default_factory=dict)
+    applied: dict[str, str] = field(default_factory=dict)
+    """The law that gave each change, by the digest of its node: what an explanation prints."""
 
     def old(self, node: Node) -> Node:
         """The relation at the versions that the view shows now."""
@@ -35,7 +37,12 @@ class Rules:
             if law is None:
                 raise InternalError.broken(f"no delta rule for {type(node).__name__}")
             self.changes[node.digest] = law(node, self)
+            self.record(node, law.__module__)
         return self.changes[node.digest]
+
+    def record(self, node: Node, module: str) -> None:
+        """The law that was applied to a node; one that was tried first has said so before."""
+        self.applied.setdefault(node.digest, module.rpartition(".")[2])
 
     def _at(self, node: Node, at: At) -> Node:
         key = (node.digest, at)

@@ -11,27 +11,12 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
+from grebe import thresholds
 from grebe.errors import DefinitionError
 from grebe.model import Reason
 
-THRESHOLD: Final = 0.3
-"""Share of changed rows above which recomputing is cheaper, as long as no run has shown better."""
-
-JOINED: Final = 0.03
-"""The same for views over several sources: the change of one is joined with all of the others, as in a
-full refresh. Three sources, changes all over: 0.5 of a full refresh at 0.7 % of the rows, 1.8 at 7 %."""
-
 SHARE: Final = "grebe.threshold"
 """The property by which a person sets the share for one view; then times do not count."""
-
-_FEW: Final = 1_000
-"""Changed rows up to which nothing is gained by recomputing: planning is all that either costs."""
-
-_ENOUGH: Final = 2
-"""Incremental runs from which their times are trusted."""
-
-_REACH: Final = 4
-"""How many times the largest measured change a change may be to be judged by measured times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +63,17 @@ def full_is_cheaper(
     if not sizes.changed or not sizes.total:
         return None
     share = sizes.changed / sizes.total
-    if threshold is None and sizes.changed <= _FEW:
+    if threshold is None and sizes.changed <= thresholds.FULL_LEAST_ROWS:
         return None
     if threshold is None:
         timed = _by_time(sizes.changed, past)
         if timed is not None:
             return timed if timed.code else None
-    limit = (JOINED if sizes.sources > 1 else THRESHOLD) if threshold is None else threshold
+    limit = (
+        (thresholds.FULL_SHARE_JOINED if sizes.sources > 1 else thresholds.FULL_SHARE)
+        if threshold is None
+        else threshold
+    )
     if share <= limit:
         return None
     return Reason(
@@ -98,13 +87,17 @@ def _by_time(changed: int, past: Sequence[Past]) -> Reason | None:
     """A reason from measured times; an empty one says that incremental is the cheaper."""
     full = [run.seconds for run in past if not run.incremental]
     moved = [run for run in past if run.incremental and run.changed > 0]
-    if not full or len(moved) < _ENOUGH:
+    if not full or len(moved) < thresholds.PAST_RUNS:
         return None
-    if changed > _REACH * max(run.changed for run in moved):
+    if changed > thresholds.PAST_REACH * max(run.changed for run in moved):
         return None  # nothing like it was measured
     floor = min(run.seconds for run in moved)
     # Between small runs only the machine's mood differs: they say nothing of a row's cost.
-    costs = [max(0.0, run.seconds - floor) / run.changed for run in moved if run.changed > _FEW]
+    costs = [
+        max(0.0, run.seconds - floor) / run.changed
+        for run in moved
+        if run.changed > thresholds.FULL_LEAST_ROWS
+    ]
     guess, whole = floor + (median(costs) if costs else 0.0) * changed, median(full)
     if guess <= whole:
         return Reason("", "incremental is cheaper")

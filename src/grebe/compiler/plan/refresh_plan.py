@@ -6,24 +6,20 @@ program. A plan names no version, no path and no session: equal inputs give an e
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import blake2b
 
-from grebe.compiler.algebra.key_bounds import Bounds, Parameter, filled, parameters, ranges
+from grebe.compiler.algebra.key_bounds import Parameter, parameters, ranges
 from grebe.compiler.algebra.known_types import Types
-from grebe.compiler.algebra.nodes import Empty, Named, Node
-from grebe.compiler.bind.broadcast import SideSizes, is_at_hand, spread
-from grebe.compiler.bind.factor import factored
-from grebe.compiler.bind.prune import pruned
-from grebe.compiler.bind.scan_limits import near
-from grebe.compiler.bind.whole_state import FEW, read_whole
+from grebe.compiler.algebra.nodes import Node
 from grebe.compiler.plan.steps import COPIES as COPIES
 from grebe.compiler.plan.steps import AppendStep as AppendStep
 from grebe.compiler.plan.steps import CheckStep as CheckStep
 from grebe.compiler.plan.steps import Compute as Compute
 from grebe.compiler.plan.steps import MergeStep as MergeStep
 from grebe.compiler.plan.steps import OverwriteStep as OverwriteStep
+from grebe.compiler.plan.steps import ReadBoth as ReadBoth
 from grebe.compiler.plan.steps import Step as Step
 from grebe.compiler.plan.steps import Write as Write
 from grebe.model import ACTION as ACTION
@@ -58,20 +54,6 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class DeltaFacts:
-    """What is known of the sources' deltas once they are read."""
-
-    unchanged: frozenset[str] = frozenset()
-    insert_only: bool = False
-    bounds: Bounds = field(default_factory=dict)
-    """Key ranges of the deltas, where the file bounds say that they prune."""
-    sizes: SideSizes = field(default_factory=SideSizes)
-    """Rows of the sources and of their deltas, where metadata says."""
-    never_null: frozenset[Parameter] = frozenset()
-    """Columns of the deltas that hold no NULL."""
-
-
-@dataclass(frozen=True, slots=True)
 class RefreshPlan:
     """Everything that refreshing a view takes, apart from versions."""
 
@@ -91,6 +73,8 @@ class RefreshPlan:
     """The steps when every change is an insertion and the view can only grow."""
     reasons: tuple[Reason, ...] = ()
     notes: tuple[str, ...] = ()
+    laws: tuple[tuple[str, str], ...] = ()
+    """The law that gave the change of each node, by the node's digest."""
     fingerprint: str = field(default="")
 
     @property
@@ -117,33 +101,6 @@ class RefreshPlan:
     def full(self) -> tuple[Step, ...]:
         """The steps of a full refresh."""
         return (OverwriteStep(self.build),)
-
-
-def bind(plan: RefreshPlan, facts: DeltaFacts) -> tuple[Step, ...]:
-    """The steps for these deltas: empty terms dropped, cheaper writes where they are provable.
-
-    No step at all means that no row of the view changes.
-    """
-    steps = plan.appending if facts.insert_only and plan.appending else plan.steps
-    if facts.unchanged.issuperset(plan.tables):
-        return ()
-    known: dict[str, Node] = {}
-    bound: list[Step] = []
-    for step in steps:
-        node = factored(filled(pruned(step.node, facts.unchanged, known), facts.bounds))
-        if isinstance(step, Compute) and is_at_hand(node):
-            known[Named(step.name, step.node.columns).digest] = node
-            continue
-        if isinstance(node, Empty):
-            continue
-        bound.append(replace(step, node=node))
-    if all(isinstance(step, (Compute, CheckStep)) for step in bound):
-        return ()
-    stored = facts.sizes.stored
-    if plan.strategy is Strategy.GROUPS and stored is not None and stored <= FEW:
-        bound = list(read_whole(bound))
-    told = near(bound, plan.types, facts.sizes, facts.never_null)
-    return tuple(replace(step, node=spread(step.node, facts.sizes)) for step in told)
 
 
 def fingerprint_of(plan: RefreshPlan) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from grebe.compiler.algebra.nodes import Node
+from grebe.compiler.algebra.nodes import At, Named, Node
 from grebe.sql_text import made
 
 COPIES = made("copies")
@@ -17,6 +17,22 @@ class Compute:
 
     name: str
     node: Node
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBoth:
+    """Rows of both versions from one read: later steps know the two by `side`.
+
+    The rows of ``node`` have a side and a weight: 0 are those of the new version, 1 what changed.
+    """
+
+    name: str
+    node: Node
+    columns: tuple[str, ...]
+
+    def side(self, at: At) -> Named:
+        """The rows of one version."""
+        return Named(f"{self.name}_{at}", self.columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,4 +67,4 @@ class OverwriteStep:
 
 
 Write = AppendStep | MergeStep | OverwriteStep
-Step = Compute | CheckStep | AppendStep | MergeStep | OverwriteStep
+Step = Compute | ReadBoth | CheckStep | AppendStep | MergeStep | OverwriteStep

@@ -89,6 +89,7 @@ def make_plan(lowered: Lowered, types: Types) -> RefreshPlan:
         appending=staged(draft.appending, types.dialect),
         reasons=tuple(reasons),
         notes=(*lowered.notes, *map(_whole, read_whole(root))),
+        laws=tuple(of.applied.items()),
     )
     return replace(plan, fingerprint=fingerprint_of(plan))
 

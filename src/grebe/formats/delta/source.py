@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from grebe import thresholds
 from grebe.errors import HistoryExpiredError, InternalError, SchemaChangedError
 from grebe.formats.base import (
     Capabilities,
@@ -27,12 +28,6 @@ if TYPE_CHECKING:
 
     from grebe.formats.delta.window import DeltaPlanner, DeltaWindow
 
-DRIVER_BUDGET = 256 * 1024 * 1024
-"""Bytes of the touched files up to which the driver reads rows itself."""
-
-COLLECT_ROWS = 200_000
-"""Weighted rows up to which a delta that Spark read is brought to the driver."""
-
 
 class DeltaSource:
     """One Delta table that views read."""
@@ -44,7 +39,7 @@ class DeltaSource:
         files: Files,
         *,
         spark: Callable[[], SparkSession] | None = None,
-        driver_budget: int = DRIVER_BUDGET,
+        driver_budget: int = thresholds.DRIVER_BYTES,
     ) -> None:
         self._name = name
         self._root = root.rstrip("/")
@@ -254,7 +249,7 @@ class DeltaSource:
             return self._bag_difference(window, fields, plan.total)
         frame, way = consolidate_frame(rows), f"{plan.way}/spark"
         counted = self._counts(plan)
-        if counted is None or sum(counted) > COLLECT_ROWS:
+        if counted is None or sum(counted) > thresholds.COLLECTED_ROWS:
             return Changes(way, frame=frame, total=plan.total)
         arrow = frame.toArrow()
         check_total(self._name, window, plan.total, pc.sum(arrow[WEIGHT]).as_py() or 0)

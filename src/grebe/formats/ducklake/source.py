@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
+from grebe import thresholds
 from grebe.errors import (
     HistoryExpiredError,
     InternalError,
@@ -23,8 +24,6 @@ from grebe.model import Reason, Schema, TableName, Version, Window
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-DRIVER_BUDGET = 256 * 1024 * 1024
-"""Bytes of touched files up to which DuckDB reads a window on the driver."""
 
 _LOOKS = 4
 T = TypeVar("T")
@@ -45,7 +44,7 @@ class DuckLakeSource:
         address: Address,
         *,
         spark: Callable[[], SparkSession] | None = None,
-        driver_budget: int = DRIVER_BUDGET,
+        driver_budget: int = thresholds.DRIVER_BYTES,
     ) -> None:
         self._name = name
         self._address = address

@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from grebe import thresholds
 from grebe.errors import HistoryExpiredError, InternalError, SchemaChangedError
 from grebe.formats.base import (
     Capabilities,
@@ -32,12 +33,6 @@ if TYPE_CHECKING:
 
     from grebe.formats.iceberg.window import IcebergPlanner, IcebergWindow
 
-DRIVER_BUDGET = 256 * 1024 * 1024
-"""Compressed bytes of the used columns up to which the driver reads rows itself."""
-
-COLLECT_ROWS = 200_000
-"""Weighted rows up to which a delta that Spark read is brought to the driver."""
-
 
 class IcebergSource:
     """One Iceberg table that views read."""
@@ -49,7 +44,7 @@ class IcebergSource:
         files: Files,
         *,
         spark: Callable[[], SparkSession] | None = None,
-        driver_budget: int = DRIVER_BUDGET,
+        driver_budget: int = thresholds.DRIVER_BYTES,
         branch: str = "main",
     ) -> None:
         self._name = name
@@ -256,7 +251,7 @@ class IcebergSource:
         if not readable_by_id(table, fields):
             return self._bag_difference(table, window, fields, plan.total)
         rows = read_weighted(self._session(), table, plan.touched, fields)
-        few = plan.rows_added + plan.rows_removed <= COLLECT_ROWS
+        few = plan.rows_added + plan.rows_removed <= thresholds.COLLECTED_ROWS
         frame = consolidate_frame(rows)
         return self._run(f"{plan.way}/spark", frame, window, plan, collect=few)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from grebe import thresholds
 from grebe.errors import HistoryExpiredError, InternalError, SchemaChangedError, SourceError
 from grebe.formats.base import (
     Capabilities,
@@ -24,9 +25,6 @@ from grebe.model import Column, Reason, Schema, TableName, Version, Window
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-DRIVER_BUDGET = 256 * 1024 * 1024
-"""Bytes of the new files up to which the driver reads rows itself."""
-
 
 class ParquetSource:
     """One folder that views read."""
@@ -38,7 +36,7 @@ class ParquetSource:
         shelf: Shelf,
         *,
         spark: Callable[[], SparkSession] | None = None,
-        driver_budget: int = DRIVER_BUDGET,
+        driver_budget: int = thresholds.DRIVER_BYTES,
         identity: str | None = None,
     ) -> None:
         self._name = name

@@ -1,0 +1,70 @@
+"""Every size that a decision rests on, in one place, each with what was measured.
+
+Read as `thresholds.NAME` when a decision is made, so that a test may make every table a large one.
+Where memory is meant the size is in bytes.
+"""
+
+from __future__ import annotations
+
+# Incremental or full (`compiler/plan/cost.py`).
+FULL_SHARE = 0.3
+"""Share of changed rows above which recomputing is cheaper, as long as no run has shown better."""
+FULL_SHARE_JOINED = 0.03
+"""The same for views over several sources: the change of one is joined with all of the others, as in a
+full refresh. Three sources, changes all over: 0.5 of a full refresh at 0.7 % of the rows, 1.8 at 7 %."""
+FULL_LEAST_ROWS = 1_000
+"""Changed rows up to which nothing is gained by recomputing: planning is all that either costs."""
+PAST_RUNS = 2
+"""Incremental runs from which their times are trusted."""
+PAST_REACH = 4
+"""How many times the largest measured change a change may be to be judged by measured times."""
+
+# Which steps run (`compiler/bind/`).
+BROADCAST_ROWS = 100_000
+"""Rows that are expected at most for a relation to go to every worker."""
+WHOLE_STATE_ROWS = 200_000
+"""Stored rows up to which they are read whole: one round trip less than by their keys."""
+RANGE_FILES = 2
+"""Files from which a range of keys can skip some."""
+RANGE_SHARE = 0.5
+"""Share of bytes up to which a range of keys is worth a filter: where it skips none, it costs."""
+DRIVER_ROWS = 200_000
+"""Changed source rows up to which the results of steps are expected to fit on the driver."""
+KEPT_SCANS = 2
+"""Scans of a source from which rows that are near a change are kept."""
+KEPT_SOURCE_ROWS = 200_000
+"""Rows of a source from which reading it once less is worth a trip to the driver."""
+KEPT_ROWS = 100_000
+"""Rows that are expected at most, to be kept on the driver."""
+KEPT_SHARE = 4.0
+"""A source must be this many times larger than what is kept of it."""
+SHARED_SOURCE_ROWS = 1_000_000
+"""Rows of a source from which one read for both versions is worth a statement and a trip to the driver."""
+FILTERED_SHARE = 0.25
+"""The share of rows that a condition is taken to leave."""
+
+# How a view is written (`compiler/bind/write_choice.py`, `engine/clustering.py`, `engine/upkeep.py`).
+REWRITTEN_ROWS = 2_000
+"""Stored rows up to which writing all of them is cheaper than merging some."""
+MERGED_ROWS = 500_000
+"""Stored rows from which one outer join of all of them is worse than two cheap passes."""
+CLUSTERED_ROWS = 500_000
+"""Rows from which a table has several files, so that their order matters."""
+CLUSTERED_OVERLAP = 1.5
+"""Files, on average, in which a key of an ordered table may lie."""
+UPKEEP_FILES = 32
+"""Files from which a table is looked at: every refresh adds one or two."""
+UPKEEP_BYTES = 16 << 20
+"""Files that are larger on average are left as they are."""
+
+# The check of a first build (`engine/refresh.py`).
+CHECKED_ROWS = 20_000_000
+"""Source rows up to which a first build is compared with the user's text as a whole."""
+CHECKED_SHARE = 0.01
+"""The part of the keys that is compared above that."""
+
+# What is read on the driver rather than by Spark (`formats/`).
+DRIVER_BYTES = 256 << 20
+"""Bytes of files that the driver reads itself for one window."""
+COLLECTED_ROWS = 200_000
+"""Rows of a delta that only Spark can read, up to which they are brought to the driver."""
