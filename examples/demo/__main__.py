@@ -11,11 +11,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+import grebe
 from benchmarks.eventlog import Work, event_log_conf, measured
 from examples.demo.shop import MORNING, OPENING, TABLES, VIEWS
-from grebe.config import Settings, load
-from grebe.engine.engine import Engine
-from grebe.engine.refresh import RefreshResult
+from grebe.engine.result import RefreshResult
 from grebe.formats.base import WEIGHT, Changes, Source
 from grebe.model import Version, Window
 
@@ -27,60 +26,69 @@ Found = tuple[str, int | None, Changes, Work]
 def main(folder: Path) -> None:
     """The demo; raises when a view differs from its query."""
     console = Console()
-    settings, events = fresh_project(folder)
-    begun = time.perf_counter()
-    engine = Engine(settings)
-    spark = engine.spark
-    console.print(f"Spark started in {time.perf_counter() - begun:.1f} s")
-    for statement in OPENING:
-        spark.sql(statement)
-    for name, query in VIEWS.items():
-        engine.define(name, query)
-    console.print(f"a shop of {len(TABLES)} tables, and {len(VIEWS)} views over it")
-    console.print(outcomes("the first build", engine.refresh()))
+    events = write_settings(folder)
+    with grebe.open(folder) as project:
+        begun = time.perf_counter()
+        spark = project.spark
+        console.print(f"Spark started in {time.perf_counter() - begun:.1f} s")
+        for statement in OPENING:
+            project.sql(statement)
+        for name, query in VIEWS.items():
+            project.create_view(name, query, build=False)
+        console.print(f"a shop of {len(TABLES)} tables, and {len(VIEWS)} views over it")
+        console.print(outcomes("the first build", project.refresh()))
+        live_through_the_morning(project, events, console)
+        for name in VIEWS:
+            rows = project.view(name).verify().rows
+            console.print(f"  {name} equals its query, {rows:,} rows", style="green")
+    spark.stop()
 
-    sources = {name: engine.tables.source(settings.resolve(name), lambda: spark) for name in TABLES}
+
+def live_through_the_morning(project: grebe.Project, events: Path, console: Console) -> None:
+    """Ten commits, what they changed on balance, one refresh, and one with nothing to do."""
+    sources = {
+        name: project.tables.source(project.settings.resolve(name), lambda: project.spark)
+        for name in TABLES
+    }
     before = {name: source.head().version for name, source in sources.items()}
     for what, statement in MORNING:
-        spark.sql(statement)
+        project.sql(statement)
         console.print(f"  commit: {what}", style="dim")
-    found = changes_of(engine, events, sources, before)
+    found = changes_of(project, events, sources, before)
     for name, _, changes, _ in found:
         console.print(changed_rows(name, changes))
     console.print(summary(found))
 
-    with measured(spark, events) as work:
-        results = engine.refresh()
+    with measured(project.spark, events) as work:
+        results = project.refresh()
     console.print(outcomes(f"one refresh of the graph, {work.seconds:.1f} s", results))
     begun = time.perf_counter()
-    idle = {result.outcome for result in engine.refresh()}
+    idle = {result.outcome for result in project.refresh()}
     took = (time.perf_counter() - begun) * 1000
     console.print(f"and again, nothing having changed: {', '.join(idle)} in {took:.0f} ms")
-    for name in VIEWS:
-        console.print(
-            f"  {name} equals its query, {engine.verify(name).rows:,} rows", style="green"
-        )
-    spark.stop()
 
 
-def fresh_project(folder: Path) -> tuple[Settings, Path]:
-    """An empty project with Spark's event log switched on."""
+def write_settings(folder: Path) -> Path:
+    """An empty project with Spark's event log switched on; the folder of that log."""
     shutil.rmtree(folder, ignore_errors=True)
     events = (folder / "events").resolve()
     lines = [f'"{key}" = "{value}"' for key, value in event_log_conf(events).items()]
     (folder / "grebe.toml").write_text("\n".join(["[spark.conf]", *lines, ""]))
-    return load(folder), events
+    return events
 
 
 def changes_of(
-    engine: Engine, events: Path, sources: Mapping[str, Source], before: Mapping[str, Version]
+    project: grebe.Project,
+    events: Path,
+    sources: Mapping[str, Source],
+    before: Mapping[str, Version],
 ) -> list[Found]:
     """What changed in every table, and what finding out cost."""
     found: list[Found] = []
     for name, source in sources.items():
         head = source.head()
         columns = [column.id for column in head.schema.columns]
-        with measured(engine.spark, events) as work:
+        with measured(project.spark, events) as work:
             changes = source.changes(Window(before[name], head.version), columns)
         found.append((name, source.version_stats(head.version).rows, changes, work))
     return found
