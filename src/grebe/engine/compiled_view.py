@@ -38,6 +38,8 @@ class ViewDefinition:
     """What Spark said of the text, as it is kept: asked again only when something of it changed."""
     generation: int = 0
     """How many storage tables of this definition were given up, because somebody broke them."""
+    made_as: str = field(default="", compare=False)
+    """The fingerprint that an older version gave to the same definition: its table is used further."""
 
     @property
     def columns_of(self) -> dict[str, tuple[str, ...]]:
@@ -95,6 +97,8 @@ class CompiledView:
     @property
     def fingerprint(self) -> str:
         """A digest of what is stored and shown: plan, types, and settings that change results."""
+        if self.definition.made_as:
+            return self.definition.made_as
         types = [f"{name} {kind}" for name, kind in self.columns]
         types += [f"{column.name} {column.type}" for column in self.stored.columns]
         types += [f"by {part}" for part in self.partitions]

@@ -11,6 +11,7 @@ from grebe.compiler.text.clock import reads_clock
 from grebe.config import Settings
 from grebe.engine.compile_view import compile_view
 from grebe.engine.compiled_view import CompiledView, ViewDefinition, as_created
+from grebe.engine.former_storage import in_former_storage
 from grebe.engine.lease import SECONDS
 from grebe.engine.new_storage import make_storage
 from grebe.engine.public_name import shown_storage
@@ -122,6 +123,7 @@ class Engine:
         definition = replace(definition, settings=definition.settings or kept)
         with self.pool.lent() as session:
             view = self._compiled(definition, session())
+        view = in_former_storage(view, shown, self.tables, lambda: self.spark)
         given_up = max(definition.generation, view.generation_of(shown))
         view = replace(view, replaces=frozenset([shown] if shown else [])).next_generation(given_up)
         levels({**{k: v.parents for k, v in self.views.items()}, str(view.name): view.parents})

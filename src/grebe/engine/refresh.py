@@ -24,6 +24,7 @@ from grebe.engine.clustering import order_of
 from grebe.engine.compiled_view import CompiledView, Used, check_of
 from grebe.engine.delta_statistics import delta_facts
 from grebe.engine.execute import Execution
+from grebe.engine.former_storage import differs_from_text
 from grebe.engine.kept_rows import KeptRows
 from grebe.engine.new_storage import make_storage
 from grebe.engine.pins import point_of
@@ -125,7 +126,7 @@ class Refresh:
             raise altered(self.view)
         choice = choose(
             self.view,
-            position,
+            self._judged(position),
             self.pins,
             policy=self.policy,
             costs=Costs(self.past, self._net),
@@ -164,6 +165,13 @@ class Refresh:
             check_seconds=checked,
             steps=done.steps,
         )
+
+    def _judged(self, position: Position) -> Position:
+        """The position, unproven where rows of an older version are not what the text says."""
+        if position.frontier is None or check_of(self.view, self.tables.settings) is Check.NEVER:
+            return position
+        differs = differs_from_text(self.view, self.tables, self.session)
+        return replace(position, unproven=differs) if differs else position
 
     def _check_first_build(self) -> float:
         """What it took to compare rows with the user's text before anybody sees them.
