@@ -195,3 +195,16 @@ def test_a_failing_seed_is_not_evidence_and_comes_again(tmp_path: Path) -> None:
     again = LongRun.resume("laws", "join", 1, folder=tmp_path, commit="abc")
     assert next(again.seeds()) == 2
     assert read(tmp_path, "laws")["join"]["abc"]["counts"] == {"pairs": 2}
+
+
+def test_names_and_texts_are_quoted_in_one_place() -> None:
+    """An escape that is written by hand is one that somebody forgets, or spells for another engine."""
+    escape = re.compile(r"""replace\((['"])([`'"])\1,\s*(['"])(?:\2\2|\\\\\2|\2 \* 2)""")
+    found = [
+        f"{file.relative_to(ROOT)}: {line.strip()}"
+        for file in sorted((ROOT / "src").rglob("*.py"))
+        if file.name not in ("sql_text.py", "dag.py")  # the latter writes for Graphviz
+        for line in file.read_text(encoding="utf-8").splitlines()
+        if escape.search(line)
+    ]
+    assert found == []

@@ -23,6 +23,7 @@ from grebe.compiler.text.declarative.links import Link
 from grebe.errors import ConfigError, UnknownTableError, did_you_mean
 from grebe.model import CatalogAddress, Check, TableName
 from grebe.secrets import keep_secret, looks_secret, names_secret, secrets_in
+from grebe.sql_text import pair_value
 
 FILE_NAME = "grebe.toml"
 HOME_NAME = ".grebe"
@@ -486,7 +487,7 @@ def _as_part(value: str, before: str, after: str) -> str:
     if (_BEFORE_HOST.search(before) and "@" in after) or _IN_QUERY.search(before):
         return value if quote(unquote(value), safe="") == value else quote(value, safe="")
     if _IN_PAIRS.search(before) and "://" not in before and re.search(r"[\s'\\]|^$", value):
-        return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+        return pair_value(value)
     return value
 
 

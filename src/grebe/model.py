@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any, NewType
 
 from grebe.errors import Reason as Reason
-from grebe.sql_text import made
+from grebe.sql_text import made, quote_path
 
 Version = NewType("Version", str)
 """A position in one table's history. Opaque text: only its format's file may look inside."""
@@ -71,10 +71,9 @@ class TableName:
     def __str__(self) -> str:
         return f"{self.catalog}.{self.schema}.{self.name}"
 
-    def quoted(self, quote: str = "`") -> str:
-        """The name as SQL text, every part quoted."""
-        parts = [self.catalog, *self.schema.split("."), self.name]
-        return ".".join(f"{quote}{part.replace(quote, quote * 2)}{quote}" for part in parts)
+    def quoted(self) -> str:
+        """The name as Spark's SQL, every part quoted."""
+        return quote_path(self.catalog, *self.schema.split("."), self.name)
 
 
 @dataclass(frozen=True, slots=True)

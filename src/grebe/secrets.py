@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import re
 
+from grebe.sql_text import literal
+
 MASK = "***"
 _SHORTEST = 4
 """A shorter secret is not looked for: it would be found in every other word."""
@@ -83,7 +85,7 @@ def secrets_in(uri: str) -> list[str]:
 
 def keep_secret(text: str) -> None:
     """Never show this text, nor the ways in which it is written inside of others."""
-    found = {text, json.dumps(text)[1:-1], repr(text)[1:-1], text.replace("'", "''")}
+    found = {text, json.dumps(text)[1:-1], repr(text)[1:-1], literal(text, "duckdb")[1:-1]}
     words = {*_known, *(item for item in found if len(item) >= _SHORTEST)}
     _known.clear()
     _known.update(dict.fromkeys(sorted(words, key=len, reverse=True)))

@@ -6,10 +6,12 @@ in a statement over any table, however its columns are called.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 PREFIX: Final = "__grebe_"
 """What every name begins with that is not a user's own."""
+_PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _APART: Final = f"{PREFIX}_"
 """What a column begins with that is made from another name: no fixed word begins with it."""
 
@@ -60,10 +62,39 @@ def quote(name: str, dialect: str = "spark") -> str:
     return f"{mark}{name.replace(mark, mark * 2)}{mark}"
 
 
-def literal(text: str) -> str:
-    r"""A text as a string literal of Spark.
+def quote_path(*parts: str, dialect: str = "spark") -> str:
+    """A name of several parts as SQL, each part quoted.
 
-    >>> literal("it's")
+    >>> quote_path("lake", "shop", "a.b"), quote_path("dl", "main", dialect="duckdb")
+    ('`lake`.`shop`.`a.b`', '"dl"."main"')
+    """
+    return ".".join(quote(part, dialect) for part in parts)
+
+
+def quote_odd(name: str) -> str:
+    """A name as Spark writes it in the text of a type: quoted only where it must be.
+
+    >>> quote_odd("amount_2"), quote_odd("a b")
+    ('amount_2', '`a b`')
+    """
+    return name if _PLAIN.fullmatch(name) else quote(name)
+
+
+def literal(text: str, dialect: str = "spark") -> str:
+    r"""A text as a string literal.
+
+    >>> literal("it's"), literal("it's", "duckdb")
+    ("'it\\'s'", "'it''s'")
+    """
+    if dialect == "spark":
+        return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return "'" + text.replace("'", "''") + "'"
+
+
+def pair_value(text: str) -> str:
+    r"""A value in an address of `key=value` pairs, which libpq reads with backslashes as Spark does.
+
+    >>> pair_value("it's")
     "'it\\'s'"
     """
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return literal(text)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from grebe.formats.base import WEIGHT
-from grebe.formats.identity import consolidate_frame, key_sql, quoted
-from grebe.sql_text import made
+from grebe.formats.identity import consolidate_frame, key_sql
+from grebe.sql_text import made, quote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -44,11 +44,11 @@ def _unpaired(rows: DataFrame, noisy: Sequence[str]) -> DataFrame:
     Copies with the same other columns are numbered on each side by the values that may differ.
     """
     kinds = {field.name: field.dataType for field in rows.schema.fields}
-    keys = {name: key_sql(quoted(name), kinds[name]) for name in rows.columns if name != WEIGHT}
+    keys = {name: key_sql(quote(name), kinds[name]) for name in rows.columns if name != WEIGHT}
     floats = [name for name in noisy if kinds[name].simpleString() in ("float", "double")]
     fixed = [key for name, key in keys.items() if name not in noisy]
-    order = [quoted(name) if name in floats else keys[name] for name in noisy]
-    values = [quoted(name) for name in keys]
+    order = [quote(name) if name in floats else keys[name] for name in noisy]
+    values = [quote(name) for name in keys]
     copies = rows.selectExpr(
         f"explode(array_repeat(CAST(sign({WEIGHT}) AS INT), CAST(abs({WEIGHT}) AS INT)))"
         f" AS {WEIGHT}",
@@ -61,8 +61,7 @@ def _unpaired(rows: DataFrame, noisy: Sequence[str]) -> DataFrame:
     both = f"OVER (PARTITION BY {pair})"
     near = [f"COUNT(*) {both} = 2"]
     near += [
-        _near(quoted(name) if name in floats else keys[name], both, name in floats)
-        for name in noisy
+        _near(quote(name) if name in floats else keys[name], both, name in floats) for name in noisy
     ]
     marked = placed.selectExpr(*values, WEIGHT, f"{' AND '.join(near)} AS {_PAIRED}")
     return marked.where(f"NOT {_PAIRED}").selectExpr(*values, WEIGHT)

@@ -39,10 +39,9 @@ from grebe.errors import (
     UnsupportedSQLError,
 )
 from grebe.formats.base import Source
-from grebe.formats.identity import quoted
 from grebe.model import Column, Reason, Schema, TableName
 from grebe.spark.spark_types import type_text
-from grebe.sql_text import is_made, made
+from grebe.sql_text import is_made, made, quote
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -448,5 +447,5 @@ class Analysis:
 
     def empty(self, table: str) -> str:
         """No rows, with the columns of a source."""
-        columns = (f"CAST(NULL AS {c.type}) AS {quoted(c.name)}" for c in self.schemas[table])
+        columns = (f"CAST(NULL AS {c.type}) AS {quote(c.name)}" for c in self.schemas[table])
         return f"(SELECT {', '.join(columns)} WHERE FALSE)"

@@ -47,10 +47,9 @@ from grebe.engine.writing import changed_by, merge_of, pruning
 from grebe.errors import CheckFailedError, GrebeError, InternalError, StepFailedError
 from grebe.formats import base
 from grebe.formats.base import Rows, VersionStats
-from grebe.formats.identity import quoted
 from grebe.formats.storage_errors import cause_of, disk_hint
 from grebe.model import ACTION
-from grebe.sql_text import PREFIX, made
+from grebe.sql_text import PREFIX, made, quote
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -203,7 +202,7 @@ class Execution:
         return []
 
     def _sorted(self, sql: str) -> str:
-        names = ", ".join(quoted(name) for name in self.order)
+        names = ", ".join(quote(name) for name in self.order)
         return f"SELECT * FROM ({sql}) AS {made('rows')} ORDER BY {names}" if names else sql
 
     def close(self) -> None:
@@ -221,7 +220,7 @@ class Execution:
         if key not in self.views:
             self._show(key, self._frame(leaf))
         self.leaves[key] = leaf_name(leaf)
-        return quoted(self.views[key])
+        return quote(self.views[key])
 
     def _key(self, leaf: Scan | Stored | Named) -> str:
         match leaf:
@@ -369,7 +368,7 @@ class Execution:
             return None
         self.way = Way.MERGE_LARGE
         columns = [name for name in frame.columns if name != steps.COPIES]
-        names = ", ".join(quoted(name) for name in columns)
+        names = ", ".join(quote(name) for name in columns)
         return base.Merge(
             Rows(sql=f"SELECT {names} FROM {staged}"),
             step.on,

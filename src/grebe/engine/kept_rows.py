@@ -22,9 +22,9 @@ from grebe.engine.small_views import repeated
 from grebe.engine.source_deltas import Delta, SourceDelta, ends_of
 from grebe.errors import InternalError
 from grebe.formats.base import WEIGHT, VersionStats
-from grebe.formats.identity import consolidate_arrow, quoted
+from grebe.formats.identity import consolidate_arrow
 from grebe.model import TableName, Version
-from grebe.sql_text import made
+from grebe.sql_text import made, quote
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -182,7 +182,7 @@ class NearRows:
         within = _range(self.side, self.column, keys)
         rows = rows.where(within) if within else rows
         near = rows.join(
-            few.hint("broadcast"), rows[quoted(self.column)].eqNullSafe(few[_KEY]), "left_semi"
+            few.hint("broadcast"), rows[quote(self.column)].eqNullSafe(few[_KEY]), "left_semi"
         )
         arrow = collected(near)
         return None if arrow is None else Kept(arrow, near.schema)
@@ -277,4 +277,4 @@ def _range(side: SourceDelta, column: str, keys: pa.Table) -> str | None:
     low, high = literal(ends[0]), literal(ends[1])
     if low is None or high is None:
         return None
-    return f"{quoted(column)} BETWEEN {low.text} AND {high.text}"
+    return f"{quote(column)} BETWEEN {low.text} AND {high.text}"

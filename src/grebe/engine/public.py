@@ -15,9 +15,8 @@ from grebe.engine.public_name import shown_storage, shows
 from grebe.engine.tables import Tables
 from grebe.errors import ConflictError, GrebeError, StepFailedError
 from grebe.formats.base import OWN
-from grebe.formats.identity import quoted
 from grebe.model import TableName
-from grebe.sql_text import made
+from grebe.sql_text import made, quote
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -49,7 +48,7 @@ def cast_outputs(view: CompiledView, dialect: str = "spark") -> str:
     pairs = zip(view.plan.outputs, view.columns, strict=True)
     if dialect == "spark":
         return ", ".join(
-            f"CAST({quoted(own)} AS {kind}) AS {quoted(name)}" for (own, _), (name, kind) in pairs
+            f"CAST({quote(own)} AS {kind}) AS {quote(name)}" for (own, _), (name, kind) in pairs
         )
     return ", ".join(
         exp.alias_(

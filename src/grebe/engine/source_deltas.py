@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 from grebe.errors import InternalError
 from grebe.formats.base import WEIGHT, Changes, Source, check_total
 from grebe.formats.frames import to_frame
-from grebe.formats.identity import consolidate_arrow, consolidate_frame, quoted
+from grebe.formats.identity import consolidate_arrow, consolidate_frame
 from grebe.model import TableName, Version, Window
+from grebe.sql_text import quote
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -66,7 +67,7 @@ class Delta:
         if self.staged is None:
             raise InternalError.broken("a delta is neither on the driver nor staged")
         whole = spark.sql(f"SELECT * FROM {self.staged}")
-        part = whole.select(*(quoted(name) for name in (*columns, WEIGHT)))
+        part = whole.select(*(quote(name) for name in (*columns, WEIGHT)))
         return consolidate_frame(part) if len(part.columns) < len(whole.columns) else part
 
 
@@ -130,7 +131,7 @@ class Deltas:
             raise InternalError.broken("changes without rows")
         staged = self.stage(changes.frame)
         spark = changes.frame.sparkSession
-        weight = quoted(WEIGHT)
+        weight = quote(WEIGHT)
         (counted,) = spark.sql(
             f"SELECT COUNT(*), COUNT_IF({weight} > 0), COALESCE(SUM({weight}), 0) FROM {staged}"
         ).collect()

@@ -26,10 +26,10 @@ from grebe.compiler.text.tokens import tokens_of
 from grebe.compiler.text.verbatim import as_expression, placed, references_in, without_end
 from grebe.engine.meaning import Columns, Meaning
 from grebe.errors import DefinitionError, SqlSyntaxError, UnsupportedSQLError, Where
-from grebe.formats.identity import quoted
 from grebe.model import Reason
 from grebe.spark.spark_types import type_text
 from grebe.spark.tuning import tuned
+from grebe.sql_text import quote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -70,7 +70,7 @@ class Judge:
         found = references_in(self.sql, DIALECT)
         try:
             self._show_relations()
-            placed_names = placed(found, DIALECT, lambda parts: quoted(self.names[parts]))
+            placed_names = placed(found, DIALECT, lambda parts: quote(self.names[parts]))
             text = without_end(spliced(self.sql, placed_names), DIALECT)
             fields = self._analysed(text).schema.fields
             columns = tuple((item.name, type_text(item.dataType)) for item in fields)
@@ -214,7 +214,7 @@ class Judge:
         """Temporary views without rows for the tables."""
         for place, (parts, columns) in enumerate(self.relations.items()):
             name = f"__grebe_empty_{place}"
-            items = (f"CAST(NULL AS {kind}) AS {quoted(column)}" for column, kind in columns)
+            items = (f"CAST(NULL AS {kind}) AS {quote(column)}" for column, kind in columns)
             self.spark.sql(f"SELECT {', '.join(items)} WHERE FALSE").createOrReplaceTempView(name)
             self.names[parts] = name
 

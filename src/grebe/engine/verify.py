@@ -24,11 +24,10 @@ from grebe.errors import (
     StepFailedError,
 )
 from grebe.formats.base import Source
-from grebe.formats.identity import quoted
 from grebe.formats.storage_errors import cause_of, disk_hint
 from grebe.model import Frontier, Position, SourcePoint, TableName, Version
 from grebe.spark.tuning import tuned
-from grebe.sql_text import PREFIX, made
+from grebe.sql_text import PREFIX, made, quote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -148,7 +147,7 @@ def _part(rows: DataFrame, keys: Sequence[str], sample: float | None) -> DataFra
     """The rows of the sample; all of them where no column can choose."""
     if sample is None or not keys:
         return rows
-    names = ", ".join(quoted(name) for name in keys)
+    names = ", ".join(quote(name) for name in keys)
     return rows.where(f"pmod(xxhash64({names}), {_BUCKETS}) < {round(sample * _BUCKETS)}")
 
 
@@ -165,10 +164,10 @@ def _one_zero(rows: DataFrame) -> DataFrame:
     kinds = dict(rows.dtypes)
     return rows.selectExpr(
         *(
-            f"CASE WHEN {quoted(name)} = 0 THEN CAST(0 AS {kinds[name]}) ELSE {quoted(name)} END"
-            f" AS {quoted(name)}"
+            f"CASE WHEN {quote(name)} = 0 THEN CAST(0 AS {kinds[name]}) ELSE {quote(name)} END"
+            f" AS {quote(name)}"
             if kinds[name] in ("float", "double")
-            else quoted(name)
+            else quote(name)
             for name in rows.columns
         )
     )
@@ -187,13 +186,13 @@ def _query(
         frame = source.read_at(version, [column.id for column in columns if column.id in there])
         names[str(name)] = made(f"verify_{place}")
         frame.createOrReplaceTempView(names[str(name)])
-    text = filled(view.text, lambda table: quoted(names[table]))
+    text = filled(view.text, lambda table: quote(names[table]))
     if clock:
         text = stopped(text, datetime.fromisoformat(clock), str(spark.conf.get(ZONE, "UTC")))
     kinds = dict(view.columns)
     rows = spark.sql(text).toDF(*kinds)
     return rows.selectExpr(
-        *(f"CAST({quoted(name)} AS {kind}) AS {quoted(name)}" for name, kind in kinds.items())
+        *(f"CAST({quote(name)} AS {kind}) AS {quote(name)}" for name, kind in kinds.items())
     )
 
 

@@ -11,7 +11,7 @@ from grebe.compiler.plan.steps import COPIES
 from grebe.engine.delta_statistics import literal, prunes
 from grebe.engine.source_deltas import ends_of
 from grebe.formats.base import ACTION, TARGET, Append, KeyBounds, Merge, Rows, VersionStats, Write
-from grebe.formats.identity import quoted
+from grebe.sql_text import quote
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -66,7 +66,7 @@ def range_of(rows: pa.Table, on: Sequence[str], target: VersionStats) -> str | N
     for name in on:
         ends = pruning(matched[name], target.bounds.get(name, ()))
         if ends:
-            found.append(f"{TARGET}.{quoted(name)} BETWEEN {ends[0].text} AND {ends[1].text}")
+            found.append(f"{TARGET}.{quote(name)} BETWEEN {ends[0].text} AND {ends[1].text}")
     return " AND ".join(found) or None
 
 

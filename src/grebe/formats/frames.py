@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grebe.formats.identity import quoted
+from grebe.sql_text import quote
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -17,7 +17,7 @@ def to_frame(spark: SparkSession, table: pa.Table, types: Mapping[str, str]) -> 
 
     Left alone, Spark takes every timestamp for one with a zone.
     """
-    columns = [f"{quoted(name)} {types[name]}" for name in table.column_names]
+    columns = [f"{quote(name)} {types[name]}" for name in table.column_names]
     return spark.createDataFrame(table, schema=", ".join(columns))
 
 

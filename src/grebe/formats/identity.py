@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import DataType
 
-quoted = quote
 
 Value = Any
 """A Python value of whatever type its column has."""
@@ -111,16 +110,16 @@ def consolidate_frame(rows: DataFrame) -> DataFrame:
     from pyspark.sql import functions as sf
 
     fields = [field for field in rows.schema.fields if field.name != WEIGHT]
-    weight = sf.sum(quoted(WEIGHT)).alias(WEIGHT)
+    weight = sf.sum(quote(WEIGHT)).alias(WEIGHT)
     if not fields:
-        return rows.agg(weight).where(f"{quoted(WEIGHT)} <> 0")
+        return rows.agg(weight).where(f"{quote(WEIGHT)} <> 0")
     keys = [
-        sf.expr(key_sql(quoted(field.name), field.dataType)).alias(made(f"key_{index}"))
+        sf.expr(key_sql(quote(field.name), field.dataType)).alias(made(f"key_{index}"))
         for index, field in enumerate(fields)
     ]
-    values = [sf.first(quoted(field.name)).alias(field.name) for field in fields]
-    summed = rows.groupBy(*keys).agg(weight, *values).where(f"{quoted(WEIGHT)} <> 0")
-    return summed.select(*[quoted(field.name) for field in fields], quoted(WEIGHT))
+    values = [sf.first(quote(field.name)).alias(field.name) for field in fields]
+    summed = rows.groupBy(*keys).agg(weight, *values).where(f"{quote(WEIGHT)} <> 0")
+    return summed.select(*[quote(field.name) for field in fields], quote(WEIGHT))
 
 
 def key_sql(text: str, kind: DataType, depth: int = 0) -> str:
@@ -135,7 +134,7 @@ def key_sql(text: str, kind: DataType, depth: int = 0) -> str:
         return text if inner == name else f"transform({text}, {name} -> {inner})"
     if isinstance(kind, StructType):
         parts = [
-            f"'f{i}', {key_sql(f'{text}.{quoted(field.name)}', field.dataType, depth)}"
+            f"'f{i}', {key_sql(f'{text}.{quote(field.name)}', field.dataType, depth)}"
             for i, field in enumerate(kind.fields)
         ]
         inner = f"named_struct({', '.join(parts)})"

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from grebe.formats.base import ACTION, CHANGE, TARGET, Merge
-from grebe.formats.spark_text import comparable, literal, quote, type_sql
+from grebe.formats.spark_text import comparable, type_sql
+from grebe.sql_text import literal, quote
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType

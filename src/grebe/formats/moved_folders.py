@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from grebe.formats.files import local_path
+from grebe.sql_text import quote
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class Move:
 
     def in_text(self, sql: str) -> str:
         """A query whose quoted folders are those of now."""
-        old, new = (f"`{folder.replace('`', '``')}/" for folder in (self.old, self.new))
+        old, new = (f"{quote(folder)[:-1]}/" for folder in (self.old, self.new))
         return sql if _below(self.new, self.old) and new in sql else sql.replace(old, new)
 
 

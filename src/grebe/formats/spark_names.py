@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from grebe.errors import StepFailedError
 from grebe.formats.base import holds_view
-from grebe.formats.spark_text import literal, quote
 from grebe.model import TableName
+from grebe.sql_text import literal, quote
 
 if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession

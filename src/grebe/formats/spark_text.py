@@ -1,13 +1,11 @@
-"""Names, texts, types and comparisons as Spark SQL."""
+"""Types and comparisons as Spark SQL."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from grebe.errors import InternalError, StepFailedError
-from grebe.sql_text import literal as literal
-from grebe.sql_text import made
-from grebe.sql_text import quote as quote
+from grebe.sql_text import literal, made, quote
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType

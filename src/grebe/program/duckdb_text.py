@@ -1,8 +1,11 @@
-"""SQL text for DuckDB: names, literals, variables and checks, all quoted in one place."""
+"""SQL text for DuckDB: names, literals, variables and checks, quoted by `grebe.sql_text`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+
+from grebe import sql_text
+from grebe.sql_text import quote_path
 
 
 def ident(*parts: str) -> str:
@@ -11,7 +14,7 @@ def ident(*parts: str) -> str:
     >>> ident("dl", "main", 'an "odd" name')
     '"dl"."main"."an ""odd"" name"'
     """
-    return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
+    return quote_path(*parts, dialect="duckdb")
 
 
 def literal(value: str) -> str:
@@ -20,7 +23,7 @@ def literal(value: str) -> str:
     >>> literal("it's")
     "'it''s'"
     """
-    return "'" + value.replace("'", "''") + "'"
+    return sql_text.literal(value, "duckdb")
 
 
 def listed(names: Iterable[str]) -> str:

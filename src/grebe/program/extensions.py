@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grebe.errors import MissingExtraError
+from grebe.program.duckdb_text import literal
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -19,8 +20,7 @@ def load_extensions(connection: DuckDBPyConnection, *names: str) -> None:
         MissingExtraError: when the package of an extension is not installed.
     """
     for name in names or ("ducklake",):
-        path = str(extension_file(name)).replace("'", "''")
-        connection.execute(f"LOAD '{path}'")
+        connection.execute(f"LOAD {literal(str(extension_file(name)))}")
 
 
 def extension_file(name: str) -> Path:

@@ -32,25 +32,16 @@ from grebe.program.program_sources import ProgramSource, TablePlace
 from grebe.program.program_storage import storage_of
 from grebe.program.program_view import MaterializedView, place_of
 from grebe.program.verbatim_program import pinned_text
+from grebe.sql_text import literal, quote_path
 
 _R, _S, _T = "__grebe_rows", "__grebe_stored", "__grebe_table"
 _DATA, _CURSOR, _INSERT = 0, 1, 2
 """What a row of the table is; rows to insert carry a third value, which matches nothing."""
 
 
-def ident(*parts: str) -> str:
-    """A quoted, dotted name."""
-    return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
-
-
-def literal(value: str) -> str:
-    """A string literal."""
-    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
 def listed(names: Iterable[str]) -> str:
     """Quoted names, separated by commas."""
-    return ", ".join(ident(name) for name in names)
+    return ", ".join(quote_path(name) for name in names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +63,7 @@ class SparkProgram:
         steps = _Steps(self, dict(storage.kept), storage.written)
         return MaterializedView(
             view_sql=self.lowered.sql,
-            create_cursors_table=f"CREATE NAMESPACE IF NOT EXISTS {ident(*self._namespace)}",
+            create_cursors_table=f"CREATE NAMESPACE IF NOT EXISTS {quote_path(*self._namespace)}",
             create_mv=steps.create(),
             initialize_cursors=[],
             maintain=steps.maintain(),
@@ -87,8 +78,8 @@ class SparkProgram:
             notes=self.plan.notes,
             hidden=(*(n for n in storage.columns if n not in publics), self.kind, self.cursor),
             hides_rows=True,
-            read_cursor=f"SELECT {ident(self.cursor)} FROM {self.table}"
-            f" WHERE {ident(self.kind)} = {_CURSOR}",
+            read_cursor=f"SELECT {quote_path(self.cursor)} FROM {self.table}"
+            f" WHERE {quote_path(self.kind)} = {_CURSOR}",
         )
 
     @property
@@ -97,7 +88,7 @@ class SparkProgram:
 
     @property
     def table(self) -> str:
-        return ident(*self._namespace, self.naming.mv_table())
+        return quote_path(*self._namespace, self.naming.mv_table())
 
     @property
     def kind(self) -> str:
@@ -140,8 +131,10 @@ class _Steps:
     def _leaf(self, leaf: Leaf) -> str:
         match leaf:
             case Stored():
-                items = ", ".join(f"{ident(n)} AS {ident(i)}" for i, n in self.names.items())
-                rows = f"{ident(self.program.kind)} = {_DATA}"
+                items = ", ".join(
+                    f"{quote_path(n)} AS {quote_path(i)}" for i, n in self.names.items()
+                )
+                rows = f"{quote_path(self.program.kind)} = {_DATA}"
                 return f"(SELECT {items} FROM {self.program.table} WHERE {rows}) AS __grebe_stored"
             case Named():
                 return self._kept(f"step_{leaf.step}")
@@ -165,7 +158,7 @@ class _Steps:
 
     def _kept(self, name: str) -> str:
         """A kept relation: a temporary view of the session, cached."""
-        return ident(f"__grebe_{self.program.definition[:8]}_{name}")
+        return quote_path(f"__grebe_{self.program.definition[:8]}_{name}")
 
     def _keep(self, name: str, query: str) -> list[str]:
         return [
@@ -180,15 +173,15 @@ class _Steps:
         return self._keep(name, asked)
 
     def _values(self, rows: str, kind: str, more: str = "") -> str:
-        values = ", ".join(f"{sql} AS {ident(name)}" for name, sql in self.written)
-        hidden = f"{kind} AS {ident(self.program.kind)}"
-        cursor = f"CAST(NULL AS STRING) AS {ident(self.program.cursor)}"
+        values = ", ".join(f"{sql} AS {quote_path(name)}" for name, sql in self.written)
+        hidden = f"{kind} AS {quote_path(self.program.kind)}"
+        cursor = f"CAST(NULL AS STRING) AS {quote_path(self.program.cursor)}"
         return f"SELECT {values}, {hidden}, {cursor}{more} FROM {rows}"
 
     def _cursor_row(self, value: str, more: str = "") -> str:
-        nothing = ", ".join(f"NULL AS {ident(name)}" for name, _ in self.written)
-        hidden = f"{_CURSOR} AS {ident(self.program.kind)}"
-        return f"SELECT {nothing}, {hidden}, {value} AS {ident(self.program.cursor)}{more}"
+        nothing = ", ".join(f"NULL AS {quote_path(name)}" for name, _ in self.written)
+        hidden = f"{_CURSOR} AS {quote_path(self.program.kind)}"
+        return f"SELECT {nothing}, {hidden}, {value} AS {quote_path(self.program.cursor)}{more}"
 
     def _all(self, cursor: str) -> str:
         built = f"(\n{self.sql(self.program.plan.build)}\n) AS __grebe_build"
@@ -199,7 +192,9 @@ class _Steps:
 
     def query(self) -> str:
         outputs = self.program.plan.outputs
-        items = ", ".join(f"{ident(internal)} AS {ident(public)}" for internal, public in outputs)
+        items = ", ".join(
+            f"{quote_path(internal)} AS {quote_path(public)}" for internal, public in outputs
+        )
         return f"SELECT {items} FROM (\n{self.sql(self.program.plan.public)}\n) AS __grebe_visible"
 
     def maintain(self) -> list[str]:
@@ -232,8 +227,8 @@ class _Steps:
     def _overwrite(self) -> str:
         """Everything anew, in one commit; still only from where the caller says the view is."""
         seen = (
-            f"(SELECT MAX({ident(self.program.cursor)}) FROM {self.program.table}"
-            f" WHERE {ident(self.program.kind)} = {_CURSOR})"
+            f"(SELECT MAX({quote_path(self.program.cursor)}) FROM {self.program.table}"
+            f" WHERE {quote_path(self.program.kind)} = {_CURSOR})"
         )
         return f"INSERT OVERWRITE {self.program.table}\n{self._all(self._compared(seen))}"
 
@@ -244,7 +239,7 @@ class _Steps:
 
     def _merge(self, step: AppendStep | MergeStep) -> list[str]:
         on = step.on if isinstance(step, MergeStep) else ()
-        action, copies = ident(ACTION), ident(COPIES)
+        action, copies = quote_path(ACTION), quote_path(COPIES)
         node = self.sql(step.node)
         if isinstance(step, AppendStep):
             node = (
@@ -260,28 +255,31 @@ class _Steps:
 
     def _miscounted(self, on: tuple[str, ...]) -> str:
         """Rows to be replaced that are stored more or less often than the plan says."""
-        keys = "".join(f", {ident(_R, name)}" for name in on)
-        match = " AND ".join(f"{ident(_S, n)} <=> {ident(_R, n)}" for n in on) or "TRUE"
+        keys = "".join(f", {quote_path(_R, name)}" for name in on)
+        match = " AND ".join(f"{quote_path(_S, n)} <=> {quote_path(_R, n)}" for n in on) or "TRUE"
         stored = self._leaf(Stored(tuple(self.names))).removesuffix(" AS __grebe_stored")
-        copies = ident(_R, COPIES)
+        copies = quote_path(_R, COPIES)
         return (
             f"SELECT {copies} FROM {self._kept('rows')} AS {_R}"
-            f" LEFT JOIN (SELECT *, 1 AS __grebe_found FROM {stored}) AS {_S} ON {match}\nWHERE {ident(_R, ACTION)} <> 'insert'\n"
+            f" LEFT JOIN (SELECT *, 1 AS __grebe_found FROM {stored}) AS {_S} ON {match}\nWHERE {quote_path(_R, ACTION)} <> 'insert'\n"
             f"GROUP BY {copies}{keys} HAVING COUNT({_S}.__grebe_found) <> {copies}"
         )
 
     def _merge_text(self, source: str, on: tuple[str, ...]) -> str:
-        kind, cursor = ident(self.program.kind), ident(self.program.cursor)
+        kind, cursor = quote_path(self.program.kind), quote_path(self.program.cursor)
         keys = "".join(
-            f" AND {_T}.{ident(self.names[name])} <=> {_S}.{ident(self.names[name])}" for name in on
+            f" AND {_T}.{quote_path(self.names[name])} <=> {_S}.{quote_path(self.names[name])}"
+            for name in on
         )
         columns = [name for name, _ in self.written]
         moved = self._compared(f"{_T}.{cursor}")
-        updates = ", ".join(f"{_T}.{ident(name)} = {_S}.{ident(name)}" for name in columns)
+        updates = ", ".join(
+            f"{_T}.{quote_path(name)} = {_S}.{quote_path(name)}" for name in columns
+        )
         names = f"({listed(columns)}, {kind}, {cursor})"
-        fresh = ", ".join(f"{_S}.{ident(name)}" for name in columns)
+        fresh = ", ".join(f"{_S}.{quote_path(name)}" for name in columns)
         lost = f"CAST(raise_error({literal(_NOT_STORED)}) AS INT)"
-        action = f"{_S}.{ident(ACTION)}"
+        action = f"{_S}.{quote_path(ACTION)}"
         return (
             f"MERGE INTO {self.program.table} AS {_T} USING (\n{source}\n) AS {_S}\n"
             f"ON {_T}.{kind} = {_S}.{kind}{keys}\n"
@@ -298,20 +296,20 @@ _NOT_STORED = "[integrity] a row to be replaced is not stored"
 
 
 def _at(source: ProgramSource, when: str) -> str:
-    table = ident(source.catalog, *source.schema.split("."), source.table)
+    table = quote_path(source.catalog, *source.schema.split("."), source.table)
     return f"{table} VERSION AS OF {place_of(when, source.number)}"
 
 
 def _delta(source: ProgramSource) -> str:
     """What the two versions differ by, with every copy counted."""
-    names, weight = listed(name for name, _ in source.columns), ident(WEIGHT)
+    names, weight = listed(name for name, _ in source.columns), quote_path(WEIGHT)
     moved = f"{place_of('after', source.number)} <> {place_of('upto', source.number)}"
     parts = "\nUNION ALL\n".join(
         f"SELECT {names}, {sign} AS {weight} FROM {_at(source, when)} WHERE {moved}"
         for when, sign in (("upto", 1), ("after", -1))
     )
     # The sign of a floating zero tells values apart that GROUP BY takes for equal.
-    signs = [f"CAST({ident(n)} AS STRING)" for n, kind in source.columns if _may_float(kind)]
+    signs = [f"CAST({quote_path(n)} AS STRING)" for n, kind in source.columns if _may_float(kind)]
     grouped = ", ".join([names, *signs])
     return (
         f"SELECT {names}, CAST(SUM({weight}) AS BIGINT) AS {weight} FROM (\n{parts}\n) AS __grebe_changes\n"

@@ -25,6 +25,7 @@ from grebe.project.definitions import Definition
 from grebe.project.ownership import PROPERTY, project_id
 from grebe.project.summary import SourceSummary, Summary, text_digest
 from grebe.registry.records import Counts, RunRecord, ViewRecord
+from grebe.sql_text import quote
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -315,7 +316,7 @@ def query_of(statement: Statement, query: str) -> str:
     """The query, with the column names that the statement lists."""
     if not statement.columns:
         return query
-    names = ", ".join(f"`{name.replace('`', '``')}`" for name in statement.columns)
+    names = ", ".join(quote(name) for name in statement.columns)
     return f"SELECT * FROM (\n{query}\n) AS __grebe_named ({names})"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from grebe.formats.identity import quoted
+from grebe.sql_text import quote
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType
@@ -29,4 +29,4 @@ def type_text(kind: DataType) -> str:
 
 
 def _name(name: str) -> str:
-    return name if _PLAIN.fullmatch(name) else quoted(name)
+    return name if _PLAIN.fullmatch(name) else quote(name)

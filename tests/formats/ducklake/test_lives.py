@@ -18,8 +18,8 @@ from formats.contract.replay import arrow_of
 from formats.ducklake.lakes import Lake
 from grebe.formats.ducklake import spark_rows
 from grebe.formats.ducklake.source import DuckLakeSource
-from grebe.formats.identity import quoted
 from grebe.model import TableName, Version, Window
+from grebe.sql_text import quote
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -278,7 +278,7 @@ def test_the_quoted_names_of_spark(table: Table) -> None:
     )
     frame = table.source().read_at(version, [2, 1])
     assert frame.columns == ["c.d", "a`b"]
-    assert frame.select(quoted("a`b")).collect()[0][0] == 1
+    assert frame.select(quote("a`b")).collect()[0][0] == 1
 
 
 @pytest.mark.parametrize(

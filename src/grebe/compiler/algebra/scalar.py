@@ -13,6 +13,7 @@ from typing import Final
 from sqlglot import ErrorLevel, exp
 
 from grebe.compiler.text.opaque import Opaque
+from grebe.sql_text import quote
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,7 +72,7 @@ def passed(names: Sequence[str]) -> tuple[tuple[str, Scalar], ...]:
 
 def _quoted(name: str) -> str:
     """What `sql` would give, without the cost of a generator for the most frequent tree."""
-    return '"' + name.replace('"', '""') + '"'
+    return quote(name, "duckdb")
 
 
 def number(value: int) -> Scalar:

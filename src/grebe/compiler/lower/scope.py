@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from grebe.compiler.algebra.nodes import Node
-from grebe.sql_text import PREFIX, apart, plain
+from grebe.sql_text import PREFIX, apart, plain, quote
 
 RESERVED = PREFIX
 
@@ -19,10 +19,7 @@ def dotted(parts: Iterable[str]) -> str:
     >>> dotted(["main", "t"]), dotted(["main.t"]), dotted(['a " b'])
     ('main.t', '"main.t"', '"a "" b"')
     """
-    return ".".join(
-        '"' + part.replace('"', '""') + '"' if "." in part or '"' in part else part
-        for part in parts
-    )
+    return ".".join(quote(part, "duckdb") if "." in part or '"' in part else part for part in parts)
 
 
 @dataclass(frozen=True, slots=True)

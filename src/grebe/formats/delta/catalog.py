@@ -34,8 +34,8 @@ from grebe.formats.spark_names import (
     stored_in,
     tables_beside,
 )
-from grebe.formats.spark_text import quote
 from grebe.model import CatalogAddress, Partition, Position, TableName, Version
+from grebe.sql_text import quote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

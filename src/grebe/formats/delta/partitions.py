@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from grebe.errors import RefreshError
 from grebe.formats.base import ACTION
-from grebe.formats.spark_text import literal, quote
 from grebe.model import RunId, TableName
+from grebe.sql_text import literal, quote
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from grebe import model
 from grebe.formats.column_ids import id_of
 from grebe.formats.delta.actions import Json, Metadata
+from grebe.sql_text import quote_odd
 
 _MODE = "delta.columnMapping.mode"
 _PHYSICAL = "delta.columnMapping.physicalName"
@@ -23,7 +24,6 @@ _ID = "delta.columnMapping.id"
 _COLLATIONS = "__COLLATIONS"
 _CHARS = "__CHAR_VARCHAR_TYPE_STRING"
 _PADDED = re.compile(r"(?<!var)char\(", re.IGNORECASE)
-_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SPARK_NAMES = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}
 
 
@@ -150,16 +150,12 @@ def spark_text(kind: Type) -> str:
         case DeltaPrimitive(name):
             return _SPARK_NAMES.get(name, name)
         case DeltaStruct(fields):
-            inner = ",".join(f"{_quoted(f.name)}:{spark_text(f.type)}" for f in fields)
+            inner = ",".join(f"{quote_odd(f.name)}:{spark_text(f.type)}" for f in fields)
             return f"struct<{inner}>"
         case Array(element):
             return f"array<{spark_text(element)}>"
         case DeltaMap(key, value):
             return f"map<{spark_text(key)},{spark_text(value)}>"
-
-
-def _quoted(name: str) -> str:
-    return name if _PLAIN_NAME.fullmatch(name) else "`" + name.replace("`", "``") + "`"
 
 
 def same_type(left: Type, right: Type) -> bool:

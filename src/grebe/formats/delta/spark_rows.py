@@ -27,9 +27,8 @@ from grebe.formats.delta.schema import spark_text as text_of
 from grebe.formats.delta.window import DeltaWindow
 from grebe.formats.files import escape_glob
 from grebe.formats.frames import to_frame
-from grebe.formats.identity import quoted
 from grebe.formats.spark_files import BASE, MARK, PATH, POS, mark_table, place_of_rows
-from grebe.sql_text import made
+from grebe.sql_text import made, quote
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -73,7 +72,7 @@ def _data_rows(
         rows = rows.join(spark.createDataFrame(marks), [PATH, POS], "left")
         weight = weight + sf.coalesce(sf.col(MARK), sf.lit(0))
     rows = named(rows, fields, weight.cast("bigint").alias(WEIGHT))
-    return rows.where(f"{quoted(WEIGHT)} <> 0")
+    return rows.where(f"{quote(WEIGHT)} <> 0")
 
 
 def _feed_rows(
@@ -135,7 +134,7 @@ def stored_columns(
     reader = reader.option("int96RebaseMode", "CORRECTED")
     files = reader.parquet(*[escape_glob(path) for path in paths])
     columns = [
-        sf.col(quoted(field.physical)).cast(_logical(field.type)).alias(made(f"c{i}"))
+        sf.col(quote(field.physical)).cast(_logical(field.type)).alias(made(f"c{i}"))
         for i, field in stored.items()
     ]
     return files.select(*columns, *extra, "_metadata")
@@ -208,4 +207,4 @@ def read_version(
     from pyspark.sql import functions as sf
 
     frame = spark.read.format("delta").option("versionAsOf", version).load(root)
-    return frame.select(*[sf.col(quoted(field.name)).alias(field.name) for field in fields])
+    return frame.select(*[sf.col(quote(field.name)).alias(field.name) for field in fields])

@@ -21,8 +21,8 @@ from grebe.formats.delta.writes import cast_rows
 from grebe.formats.failpoints import reach
 from grebe.formats.frames import to_frame
 from grebe.formats.session_settings import session_settings
-from grebe.formats.spark_text import quote
 from grebe.model import TableName
+from grebe.sql_text import quote
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

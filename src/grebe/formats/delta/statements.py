@@ -12,9 +12,9 @@ from grebe.formats.base import ACTION, CHANGE, TARGET, Append, Expiry, Merge, Ov
 from grebe.formats.delta.partitions import loud
 from grebe.formats.merge_text import condition, listed, taken, update
 from grebe.formats.refusals import unknown_partition
-from grebe.formats.spark_text import literal, quote, type_sql
+from grebe.formats.spark_text import type_sql
 from grebe.model import Partition
-from grebe.sql_text import made
+from grebe.sql_text import literal, made, quote
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType

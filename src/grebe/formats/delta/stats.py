@@ -16,7 +16,7 @@ from grebe.formats.base import KeyBounds
 from grebe.formats.delta.actions import AddedFile
 from grebe.formats.delta.conform import NeedsSparkError, partition_value
 from grebe.formats.delta.schema import DeltaField, DeltaPrimitive, DeltaSchema, Type, spark_text
-from grebe.formats.spark_text import quote
+from grebe.sql_text import quote
 
 _EXACT: dict[str, Callable[[object], object]] = {
     **dict.fromkeys(("byte", "short", "integer", "long", "string"), lambda value: value),

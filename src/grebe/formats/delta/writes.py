@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from grebe.errors import InternalError
 from grebe.formats.base import ACTION, Append, Merge, Overwrite, Rows, Write
-from grebe.formats.spark_text import quote
+from grebe.sql_text import quote
 
 if TYPE_CHECKING:
     import pyarrow as pa

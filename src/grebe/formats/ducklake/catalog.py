@@ -22,9 +22,9 @@ from grebe.formats.ducklake.version_at import version_at
 from grebe.formats.ducklake.versions import VersionPoint as At
 from grebe.formats.files import local_path
 from grebe.formats.folders import folders_beside
-from grebe.formats.identity import quoted
 from grebe.model import CatalogAddress, Partition, Position, TableName, Version
 from grebe.program.duckdb_text import ident, literal
+from grebe.sql_text import quote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -128,7 +128,7 @@ class DuckLakeTables:
         with connections.reading(address_of(self.place)) as lake:
             refuse_plain(lake, f'table "{name}"')
         rows.write.mode("error").parquet(folder)
-        return f"parquet.{quoted(folder)}"
+        return f"parquet.{quote(folder)}"
 
     def unstage(self, name: TableName, session: SparkSession) -> None:
         """Remove the files; those that are not on this machine are left to the catalog's upkeep."""

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from grebe.errors import SourceError
-from grebe.formats.identity import quoted
 from grebe.model import Column, Schema
 from grebe.program.duckdb_text import ident
+from grebe.sql_text import quote
 
 _SPARK = {
     "boolean": "boolean",
@@ -130,7 +130,7 @@ def spark_text(field: LakeField) -> str:
 
 
 def _nested(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) else quoted(name)
+    return name if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) else quote(name)
 
 
 def inexact(field: LakeField) -> str | None:

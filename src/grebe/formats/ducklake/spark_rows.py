@@ -36,7 +36,6 @@ from grebe.formats.ducklake.state import (
 )
 from grebe.formats.files import escape_glob, local_path
 from grebe.formats.frames import to_frame
-from grebe.formats.identity import quoted
 from grebe.formats.spark_files import (
     BASE,
     DELETED,
@@ -50,7 +49,7 @@ from grebe.formats.spark_files import (
 )
 from grebe.formats.weights import FileWeights, Weights
 from grebe.program.duckdb_text import literal
-from grebe.sql_text import made
+from grebe.sql_text import made, quote
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -168,7 +167,7 @@ def _native(
         return reader.parquet(*[escape_glob(entry.file.path) for entry in entries])
 
     def weighted(rows: DataFrame, weight: Column) -> DataFrame:
-        items = [sf.col(quoted(c)).alias(name) for c, name in zip(columns, names, strict=True)]
+        items = [sf.col(quote(c)).alias(name) for c, name in zip(columns, names, strict=True)]
         return rows.select(*items, weight.cast("bigint").alias(WEIGHT))
 
     # Files whose rows all count alike are only read: nobody asks for each row where it lies.
@@ -185,7 +184,7 @@ def _native(
         marked = [entry for entry in marked if not _is_live(entry)]
     if marked:
         frames.append(
-            weighted(*_marked(spark, read(marked), marked, columns)).where(f"{quoted(WEIGHT)} <> 0")
+            weighted(*_marked(spark, read(marked), marked, columns)).where(f"{quote(WEIGHT)} <> 0")
         )
     return reduce(lambda left, right: left.unionAll(right), frames)
 
@@ -206,7 +205,7 @@ def _marked(
 
     where, key = place_of_rows([entry.file.path for entry in entries])
     rows = files.select(
-        *[quoted(column) for column in columns],
+        *[quote(column) for column in columns],
         where.alias(PATH),
         sf.col("_metadata.row_index").alias(POS),
     )
@@ -292,14 +291,14 @@ def _staged(
         f"COPY ({query}) TO {literal(str(folder / 'rows.parquet'))}"
         " (FORMAT parquet, ROW_GROUP_SIZE 122880)"
     )
-    shape = ", ".join(f"{quoted(name)} {kind}" for name, kind in types.items())
+    shape = ", ".join(f"{quote(name)} {kind}" for name, kind in types.items())
     return spark.read.schema(shape).parquet(escape_glob(str(folder)))
 
 
 def _empty(spark: SparkSession, fields: Sequence[LakeField], names: Sequence[str]) -> DataFrame:
     items = [
-        f"CAST(NULL AS {spark_text(field)}) AS {quoted(name)}"
+        f"CAST(NULL AS {spark_text(field)}) AS {quote(name)}"
         for field, name in zip(fields, names, strict=True)
     ]
-    items.append(f"CAST(0 AS BIGINT) AS {quoted(WEIGHT)}")
+    items.append(f"CAST(0 AS BIGINT) AS {quote(WEIGHT)}")
     return spark.sql(f"SELECT {', '.join(items)} WHERE false")

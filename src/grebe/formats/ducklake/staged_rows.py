@@ -20,9 +20,9 @@ from grebe.formats.ducklake.connections import Session
 from grebe.formats.ducklake.schema import LakeField, spark_text
 from grebe.formats.ducklake.state import OWN_FOLDER
 from grebe.formats.files import local_path
-from grebe.formats.identity import quoted
 from grebe.model import RunId
 from grebe.program.duckdb_text import literal
+from grebe.sql_text import quote
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -79,9 +79,9 @@ def _staged(
     if write.rows.sql is None or session is None:
         raise InternalError.broken("rows to write are neither a query nor a table")
     session.conf.set(_TIMESTAMPS, "TIMESTAMP_MICROS")  # DuckDB refuses Spark's default
-    casts = [f"CAST({quoted(f.name)} AS {spark_text(f)}) AS {quoted(f.name)}" for f in fields]
+    casts = [f"CAST({quote(f.name)} AS {spark_text(f)}) AS {quote(f.name)}" for f in fields]
     if isinstance(write, Merge):
-        casts.append(quoted(ACTION))
+        casts.append(quote(ACTION))
     frame = session.sql(f"SELECT {', '.join(casts)} FROM ({write.rows.sql})")
     writer = frame.write.mode("overwrite")
     writer = writer.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false")

@@ -37,9 +37,9 @@ from grebe.formats.iceberg.write_parts import (
     committed,
     parts_of,
 )
-from grebe.formats.spark_text import quote
 from grebe.formats.storage_errors import conflict, failed, first_line, refuse_untrusted, unknown
 from grebe.model import Frontier, Position, RunId, TableName, Version
+from grebe.sql_text import quote
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -14,6 +14,7 @@ from grebe.errors import ConfigError, MissingExtraError, SourceError, UnknownTab
 from grebe.formats.files import local_path
 from grebe.model import TableName
 from grebe.secrets import without_secrets
+from grebe.sql_text import pair_value
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -250,9 +251,4 @@ def _postgres_dsn(uri: str, properties: Mapping[str, str]) -> str:
         "user": properties.get("jdbc.user", query.get("user", "")),
         "password": properties.get("jdbc.password", query.get("password", "")),
     }
-    return " ".join(f"{key}={_dsn_value(value)}" for key, value in words.items() if value)
-
-
-def _dsn_value(value: str) -> str:
-    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
+    return " ".join(f"{key}={pair_value(value)}" for key, value in words.items() if value)

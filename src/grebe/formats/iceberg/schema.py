@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from grebe import model
+from grebe.sql_text import quote_odd
 
 Json = Any
 """A part of a metadata document."""
@@ -105,7 +106,6 @@ _SPARK_NAMES = {
 }
 _DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
 _FIXED = re.compile(r"fixed\[(\d+)\]")
-_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def decimal_of(name: str) -> tuple[int, int] | None:
@@ -127,16 +127,12 @@ def spark_text(kind: Type) -> str:
                 return f"decimal({decimal[0]},{decimal[1]})"
             return "binary" if is_fixed(name) else _SPARK_NAMES.get(name, name)
         case IcebergStruct(fields):
-            inner = ",".join(f"{_quoted(f.name)}:{spark_text(f.type)}" for f in fields)
+            inner = ",".join(f"{quote_odd(f.name)}:{spark_text(f.type)}" for f in fields)
             return f"struct<{inner}>"
         case List(element):
             return f"array<{spark_text(element.type)}>"
         case IcebergMap(key, value):
             return f"map<{spark_text(key.type)},{spark_text(value.type)}>"
-
-
-def _quoted(name: str) -> str:
-    return name if _PLAIN_NAME.fullmatch(name) else "`" + name.replace("`", "``") + "`"
 
 
 def same_type(left: Type, right: Type) -> bool:

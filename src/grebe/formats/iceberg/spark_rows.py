@@ -29,11 +29,10 @@ from grebe.formats.iceberg.schema import (
     spark_text,
 )
 from grebe.formats.iceberg.values import from_default, from_partition
-from grebe.formats.identity import quoted
 from grebe.formats.spark_files import BASE, MARK, PATH, POS, mark_table, place_of_rows
 from grebe.formats.weights import FileWeights
 from grebe.model import TableName
-from grebe.sql_text import made
+from grebe.sql_text import literal, made, quote
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -92,9 +91,7 @@ def read_weighted(
         _with_partition(table, touched, field, i).alias(field.name)
         for i, field in enumerate(fields)
     ]
-    return rows.select(*columns, weight.cast("bigint").alias(WEIGHT)).where(
-        f"{quoted(WEIGHT)} <> 0"
-    )
+    return rows.select(*columns, weight.cast("bigint").alias(WEIGHT)).where(f"{quote(WEIGHT)} <> 0")
 
 
 def _fixed_fields(
@@ -170,9 +167,9 @@ def read_version(
     from pyspark.sql import functions as sf
 
     if place.snapshot_id == EMPTY:
-        empty = ", ".join(f"CAST(NULL AS {spark_text(f.type)}) AS {quoted(f.name)}" for f in fields)
+        empty = ", ".join(f"CAST(NULL AS {spark_text(f.type)}) AS {quote(f.name)}" for f in fields)
         return spark.sql(f"SELECT {empty or '1'} WHERE false").select(
-            *[quoted(f.name) for f in fields]
+            *[quote(f.name) for f in fields]
         )
     own_id = table.snapshots[place.snapshot_id].schema_id
     own = table.schemas[table.current_schema_id if own_id is None else own_id]
@@ -193,18 +190,13 @@ def _literal(want: IcebergField) -> str:
     if want.default is None or not isinstance(want.type, IcebergPrimitive):
         return f"CAST(NULL AS {kind})"
     value: Any = from_default(want.type, want.default)
-    text = f"X'{value.hex()}'" if isinstance(value, bytes) else _text(str(value))
+    text = f"X'{value.hex()}'" if isinstance(value, bytes) else literal(str(value))
     return f"CAST({text} AS {kind})"
-
-
-def _text(value: str) -> str:
-    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
 
 
 def _reshaped(stored: IcebergField, want: IcebergField) -> str:
     """The stored column in the type of a newer schema; only promotions and names can differ."""
-    text = quoted(stored.name)
+    text = quote(stored.name)
     return text if same_type(stored.type, want.type) else _convert(text, stored.type, want.type, 0)
 
 
@@ -219,9 +211,9 @@ def _convert(text: str, stored: Type, want: Type, depth: int) -> str:
                 value = (
                     _literal(field)
                     if before is None
-                    else _convert(f"{text}.{quoted(before.name)}", before.type, field.type, depth)
+                    else _convert(f"{text}.{quote(before.name)}", before.type, field.type, depth)
                 )
-                parts.append(f"{_text(field.name)}, {value}")
+                parts.append(f"{literal(field.name)}, {value}")
             return f"CASE WHEN {text} IS NOT NULL THEN named_struct({', '.join(parts)}) END"
         case List(old_element), List(new_element):
             inner = _convert(name, old_element.type, new_element.type, depth + 1)

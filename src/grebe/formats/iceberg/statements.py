@@ -11,8 +11,8 @@ from grebe.formats.base import ACTION, CHANGE, TARGET, Merge
 from grebe.formats.iceberg.history import MAIN
 from grebe.formats.iceberg.position import TAG
 from grebe.formats.merge_text import cast, condition, listed, taken, update
-from grebe.formats.spark_text import literal, quote
 from grebe.model import Partition, TableName
+from grebe.sql_text import literal, quote
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType

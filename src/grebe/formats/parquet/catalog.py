@@ -11,11 +11,11 @@ from grebe.errors import ConfigError
 from grebe.formats.base import Expiry, Select, Session, Source, Storage
 from grebe.formats.files import local_path
 from grebe.formats.folders import folder_of
-from grebe.formats.identity import quoted
 from grebe.formats.moved_folders import Move
 from grebe.formats.parquet.listing import Shelf
 from grebe.formats.parquet.source import ParquetSource
 from grebe.model import CatalogAddress, Partition, Position, TableName, Version
+from grebe.sql_text import quote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -29,7 +29,7 @@ class ParquetTables:
 
     def relation(self, name: TableName) -> str:
         """The folder in Spark SQL, as it is now."""
-        return f"parquet.{quoted(self._folder(name))}"
+        return f"parquet.{quote(self._folder(name))}"
 
     def source(self, name: TableName, spark: Session) -> Source:
         """The folder as a source."""

@@ -8,7 +8,8 @@ from collections.abc import Callable
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+from grebe.sql_text import quote_odd
+
 _UTC = pa.timestamp("us", tz="UTC")
 _NAMES = {
     pa.bool_(): "boolean",
@@ -61,7 +62,7 @@ def spark_text(kind: pa.DataType) -> str:
         return f"decimal({kind.precision},{kind.scale})"
     if pa.types.is_struct(kind):
         parts = [kind.field(index) for index in range(kind.num_fields)]
-        return f"struct<{','.join(f'{_quoted(p.name)}:{spark_text(p.type)}' for p in parts)}>"
+        return f"struct<{','.join(f'{quote_odd(p.name)}:{spark_text(p.type)}' for p in parts)}>"
     if pa.types.is_map(kind):
         return f"map<{spark_text(kind.key_type)},{spark_text(kind.item_type)}>"
     if pa.types.is_list(kind):
@@ -74,10 +75,6 @@ def is_known(text: str) -> bool:
     words = re.sub(r"`(?:[^`]|``)*`|\w+:", "", text)
     known = {*_NAMES.values(), "decimal", "struct", "array", "map"}
     return all(word in known or word.isdigit() for word in re.findall(r"[\w\[\]]+", words))
-
-
-def _quoted(name: str) -> str:
-    return name if _PLAIN_NAME.fullmatch(name) else "`" + name.replace("`", "``") + "`"
 
 
 def columns_of(parquet: pq.ParquetFile) -> list[tuple[str, str]]:

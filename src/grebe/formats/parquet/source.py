@@ -201,17 +201,17 @@ class ParquetSource:
         self, files: Sequence[FileEntry], wanted: Sequence[Column], listing: Listing
     ) -> DataFrame:
         from grebe.formats.files import escape_glob
-        from grebe.formats.identity import quoted
         from grebe.formats.parquet.rows import same_as_listed
+        from grebe.sql_text import quote
 
         if self._spark is None:
             raise InternalError.broken(f'table "{self._name}" is to be read without a session')
         same_as_listed(self._root, files)
         columns = listing.schema().columns
-        shape = ", ".join(f"{quoted(column.name)} {column.type}" for column in columns)
+        shape = ", ".join(f"{quote(column.name)} {column.type}" for column in columns)
         reader = self._spark().read.schema(shape).option("basePath", self._root)
         frame = reader.parquet(*[escape_glob(f"{self._root}/{file.path}") for file in files])
-        return frame.select(*[quoted(column.name) for column in wanted])
+        return frame.select(*[quote(column.name) for column in wanted])
 
     def _listing(self, version: Version) -> Listing:
         if version not in self._known:

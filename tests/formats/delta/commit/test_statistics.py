@@ -26,8 +26,8 @@ from grebe.formats.delta.schema import DeltaField, DeltaPrimitive, DeltaSchema
 from grebe.formats.delta.stats import bounds, settings
 from grebe.formats.delta.storage import SETTINGS
 from grebe.formats.parquet.schema import exchange, spark_text
-from grebe.formats.spark_text import quote
 from grebe.model import Column, Schema, TableName
+from grebe.sql_text import quote
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -18,7 +18,7 @@ from grebe.compiler.text.declarative.links import Link, Links
 from grebe.compiler.text.statement import Statement
 from grebe.errors import UnknownTableError, did_you_mean
 from grebe.schedule import duration
-from grebe.sql_text import made
+from grebe.sql_text import literal, made, quote, quote_path
 
 Columns = Callable[[str], Mapping[str, str]]
 """The columns of a table and their types, by name; raises when there is no such table."""
@@ -73,7 +73,7 @@ def statement_of(spec: object, links: Links, columns: Columns) -> Statement:
     return replace(
         header_of(known),
         query=query,
-        partitioned_by=(f"days({quoted(first_time)})",)
+        partitioned_by=(f"days({quote(first_time)})",)
         if known.projection == "olap" and first_time
         else (),
         text=query,
@@ -106,19 +106,19 @@ class _Relation:
         name = f"__element_{array}"
         while name.lower() in {column.lower() for column in self.columns}:
             name = f"_{name}"
-        return quoted(name)
+        return quote(name)
 
     def text(self) -> str:
-        name = ".".join(quoted(part) for part in self.table.split("."))
+        name = quote_path(*self.table.split("."))
         if not self.arrays:
             return f"{name} AS {self.alias}"
-        items = ", ".join(f"s.{quoted(column)}" for column in self.columns)
+        items = ", ".join(f"s.{quote(column)}" for column in self.columns)
         elements = "".join(
             f", e{place}.element AS {self.element(array)}"
             for place, array in enumerate(self.arrays)
         )
         views = "".join(
-            f" LATERAL VIEW OUTER explode(s.{quoted(array)}) e{place} AS element"
+            f" LATERAL VIEW OUTER explode(s.{quote(array)}) e{place} AS element"
             for place, array in enumerate(self.arrays)
         )
         return f"(SELECT {items}{elements} FROM {name} AS s{views}) AS {self.alias}"
@@ -164,7 +164,7 @@ class _Writer:
         where = self._where(self.known.filter) if self.known.filter else ""
         joins = "".join(f"\nLEFT JOIN {item.text()} ON {item.on}" for item in self.relations[1:])
         text = (
-            f"SELECT {', '.join(f'{sql} AS {quoted(name)}' for name, sql, _ in items)}"
+            f"SELECT {', '.join(f'{sql} AS {quote(name)}' for name, sql, _ in items)}"
             f"\nFROM {self.relations[0].text()}{joins}"
         )
         text += f"\nWHERE {where}" if where else ""
@@ -180,7 +180,7 @@ class _Writer:
             return [self._selected(alias, path) for alias, path in self.known.select]
         unnested = {self.known.unnest} - {None}
         items = [
-            (name, f"{self.base.prefix}.{quoted(name)}", kind)
+            (name, f"{self.base.prefix}.{quote(name)}", kind)
             for name, kind in self.base.columns.items()
             if name not in unnested
         ]
@@ -195,7 +195,7 @@ class _Writer:
         if not place.columns:
             return [(f"{prefix}_value", place.prefix, "")]
         return [
-            (f"{prefix}_{name}", f"{place.prefix}.{quoted(name)}", kind)
+            (f"{prefix}_{name}", f"{place.prefix}.{quote(name)}", kind)
             for name, kind in place.columns.items()
         ]
 
@@ -245,7 +245,7 @@ class _Writer:
         if fields is None:
             message = f'"{item.path}" is neither an array nor a link to many rows'
             raise wrong("INVALID_COMPUTE", at, message, "add $groupBy to aggregate over rows")
-        array = f"{self.base.prefix}.{quoted(name)}"
+        array = f"{self.base.prefix}.{quote(name)}"
         if item.function == "$count":
             return f"COALESCE(SIZE({array}), 0)"
         kind = fields.get(rest) if rest else _element_type(self.base.columns[name])
@@ -263,16 +263,16 @@ class _Writer:
             raise wrong("INVALID_COMPUTE", at, f"{item.function} needs a field of it")
         if item.by:
             raise wrong("INVALID_COMPUTE", at, f"{item.function} needs $groupBy")
-        argument = f"m.{quoted(rest)}" if rest else "*"
+        argument = f"m.{quote(rest)}" if rest else "*"
         call = f"COUNT({argument})"
         if item.function != "$count":
             call = _CALLS[item.function].format(argument)
         if item.function == "$sum":
             call = f"COALESCE({call}, 0)"
-        table = ".".join(quoted(part) for part in link.to.split("."))
+        table = quote_path(*link.to.split("."))
         return (
             f"(SELECT {call} FROM {table} AS m"
-            f" WHERE m.{quoted(link.key)} = {self.base.prefix}.{quoted(link.column)})"
+            f" WHERE m.{quote(link.key)} = {self.base.prefix}.{quote(link.column)})"
         )
 
     # --- paths ----------------------------------------------------------------------------------
@@ -283,7 +283,7 @@ class _Writer:
         place = self._place(above, code, at) if above else self.base
         if name not in place.columns:
             raise wrong(code, at, f'"{path}" does not exist', _near(name, place.columns))
-        return f"{place.prefix}.{quoted(name)}", place.columns[name]
+        return f"{place.prefix}.{quote(name)}", place.columns[name]
 
     def _place(self, path: str, code: str, at: str) -> _Place:
         if path not in self.places:
@@ -319,7 +319,7 @@ class _Writer:
             message = f'"{path}" is {kind}: nothing can be expanded in it'
             raise wrong(code, at, message, _declare(parent.key, name))
         key = f"{parent.key}.{name}"
-        return _Place(f"{parent.prefix}.{quoted(name)}", inner, key, parent.owner)
+        return _Place(f"{parent.prefix}.{quote(name)}", inner, key, parent.owner)
 
     def _joined(self, parent: _Place, path: str, link: Link, code: str, at: str) -> _Place:
         columns = self.columns(link.to)
@@ -327,7 +327,7 @@ class _Writer:
             if name not in known:
                 raise wrong(code, at, f'the relation uses "{name}", which does not exist')
         alias = f"j{len(self.relations)}"
-        on = f"{parent.prefix}.{quoted(link.column)} = {alias}.{quoted(link.key)}"
+        on = f"{parent.prefix}.{quote(link.column)} = {alias}.{quote(link.key)}"
         relation = _Relation(link.to, alias, columns, on)
         self.relations.append(relation)
         return _Place(alias, columns, link.to, relation, many=link.many)
@@ -391,12 +391,7 @@ class _Writer:
                 raise wrong("INVALID_FLATTEN", at, f'"{path}" is not expanded', "add it to $expand")
 
 
-def quoted(name: str) -> str:
-    """A name as SQL text."""
-    return f"`{name.replace('`', '``')}`"
-
-
-def literal(value: object) -> str:
+def value_text(value: object) -> str:
     """A value as SQL text."""
     if value is None:
         return "NULL"
@@ -404,8 +399,7 @@ def literal(value: object) -> str:
         return "TRUE" if value else "FALSE"
     if isinstance(value, (int, float)):
         return repr(value)
-    escaped = str(value).replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
+    return literal(str(value))
 
 
 def _compared(sql: str, sign: str, value: Any, kind: str) -> str:  # noqa: ANN401  checked before
@@ -427,13 +421,13 @@ def _compared(sql: str, sign: str, value: Any, kind: str) -> str:  # noqa: ANN40
 
 def _typed(value: object, kind: str) -> str:
     if isinstance(value, str) and kind.lower() in _TIMES:
-        return f"CAST({literal(value)} AS {kind})"
-    return literal(value)
+        return f"CAST({value_text(value)} AS {kind})"
+    return value_text(value)
 
 
 def _over_array(function: str, array: str, path: str, kind: str, at: str) -> str:
     """An aggregate over an array's elements; NULL elements do not count, as in SQL."""
-    values = f"{array}.{quoted(path)}" if path else array
+    values = f"{array}.{quote(path)}" if path else array
     present = f"FILTER({values}, x -> x IS NOT NULL)"
     number = _number(kind)
     match function:
