@@ -8,6 +8,12 @@ from grebe.model import Outcome, Policy, TableName, Window
 
 if TYPE_CHECKING:
     from grebe.api import Project, View
+    from grebe.compiler.text.pinned_queries import (
+        add_affected_keys_filter,
+        create_composite_key_in_clause,
+        prepare_refresh_query,
+        rewrite_query_with_snapshots,
+    )
     from grebe.program import (
         MaterializedView,
         Naming,
@@ -35,14 +41,24 @@ __all__ = [
     "UnsupportedSQLError",
     "View",
     "Window",
+    "add_affected_keys_filter",
     "compile_ivm",
+    "create_composite_key_in_clause",
     "open",
     "pending_maintenance_sql",
+    "prepare_refresh_query",
+    "rewrite_query_with_snapshots",
     "safe_to_expire_sql",
 ]
 
 
 _FACE = ("Project", "View", "open")
+_PINNED = (
+    "add_affected_keys_filter",
+    "create_composite_key_in_clause",
+    "prepare_refresh_query",
+    "rewrite_query_with_snapshots",
+)
 
 
 def __getattr__(name: str) -> object:
@@ -52,5 +68,7 @@ def __getattr__(name: str) -> object:
     if name in _FACE:
         api = import_module("grebe.api")
         return api.Project.open if name == "open" else getattr(api, name)
+    if name in _PINNED:
+        return getattr(import_module("grebe.compiler.text.pinned_queries"), name)
     exported = "MaterializedView" if name == "IVMPlan" else name
     return getattr(import_module("grebe.program"), exported)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from importlib import import_module
@@ -10,6 +11,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+import grebe
 from compiler.databases import bag
 from grebe.compiler.text.pinned_queries import (
     add_affected_keys_filter,
@@ -275,3 +277,17 @@ def test_prepared_query_is_full_restricted_or_nothing() -> None:
     assert "WHERE" not in whole
     with pytest.raises(UnknownTableError):
         prepare_refresh_query("SELECT * FROM products", PINS)
+
+
+def test_the_page_of_the_docs_runs() -> None:
+    page = Path(__file__).parents[2] / "docs" / "pinned-queries.md"
+    found = doctest.testfile(str(page), module_relative=False)
+    assert found.attempted > 8
+    assert found.failed == 0
+
+
+def test_the_functions_are_exported() -> None:
+    assert grebe.prepare_refresh_query is prepare_refresh_query
+    assert grebe.rewrite_query_with_snapshots is rewrite_query_with_snapshots
+    assert grebe.add_affected_keys_filter is add_affected_keys_filter
+    assert grebe.create_composite_key_in_clause is create_composite_key_in_clause
