@@ -43,6 +43,7 @@ from grebe.project.standing import Heads, Standing, refreshed_at, replaced_paren
 from grebe.project.status import Status, Statuses
 from grebe.project.steps_ran import StepsRan, steps_ran
 from grebe.registry.records import RunRecord, ViewRecord
+from grebe.stored_properties import KEYS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -175,7 +176,7 @@ class Project:
         """The columns of a view as the engine compiled this very text of it, if it did."""
         engine = self.__dict__.get("engine")  # asking for it would start Spark
         made = engine.views.get(view.key) if engine else None
-        if made is None or dict(made.definition.properties).get("grebe.definition") != view.text:
+        if made is None or dict(made.definition.properties).get(KEYS["definition"]) != view.text:
             return None
         return dict(made.columns)
 

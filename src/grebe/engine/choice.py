@@ -17,6 +17,7 @@ from grebe.engine.source_columns import changed
 from grebe.errors import GrebeError, NotIncrementalError, RefreshError
 from grebe.formats.base import Head, Source, WindowStats
 from grebe.model import Outcome, Policy, Position, Reason, SourcePoint, TableName, Version, Window
+from grebe.stored_properties import StoredProperties
 
 _OWN: Final = "definition-changed"
 """The view's own text: building it anew is what was asked for."""
@@ -139,9 +140,9 @@ def replaced(
 
 def is_same_text(view: CompiledView, kept: Mapping[str, str]) -> bool:
     """True when nobody changed the view itself: only what it reads can be another thing now."""
-    own = view.properties()
-    same = all(kept.get(key) == own[key] for key in ("grebe.sql", "grebe.settings"))
-    return same and kept.get("grebe.partitions", "") == own["grebe.partitions"]
+    own, before = view.own_properties(), StoredProperties.from_properties(kept)
+    same = (own.sql, own.settings) == (before.sql, before.settings)
+    return same and own.partitions == (before.partitions or "")
 
 
 def _moved_below(
@@ -157,7 +158,8 @@ def _moved_below(
             return Reason("source-replaced", f'table "{name}" is another one than before')
         if point.schema_id != pins[name].head.schema.id:
             return Reason("schema-changed", f'columns of table "{name}" changed')
-    if json.loads(kept.get("grebe.columns", "[]")) != [list(column) for column in view.columns]:
+    before = StoredProperties.from_properties(kept)
+    if json.loads(before.columns or "[]") != [list(column) for column in view.columns]:
         return Reason("schema-changed", "the columns of the query have other types than before")
     return None
 

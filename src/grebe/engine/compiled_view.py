@@ -11,11 +11,11 @@ from grebe.compiler.algebra.nodes import Scan, Verbatim, walk
 from grebe.compiler.algebra.parent_views import Parent
 from grebe.compiler.plan.refresh_plan import LAYOUT, RefreshPlan
 from grebe.compiler.text.parse import normalised, parse
-from grebe.compiler.text.statement import CHECK
 from grebe.config import Settings
 from grebe.errors import DefinitionError
 from grebe.model import Check, Column, Partition, Policy, Schema, TableName
 from grebe.sql_text import PREFIX
+from grebe.stored_properties import KEYS, StoredProperties
 
 GENERATIONS = 64
 """How many storage tables of one definition are looked for; nobody breaks so many."""
@@ -134,37 +134,39 @@ class CompiledView:
 
     def properties(self) -> dict[str, str]:
         """What the storage table keeps of the definition: the registry can be rebuilt from it."""
-        return {
-            "grebe.view": str(self.name),
-            "grebe.sql": self.definition.sql,
-            "grebe.policy": self.definition.policy,
-            "grebe.settings": json.dumps(dict(self.definition.settings), sort_keys=True),
-            "grebe.columns": json.dumps(self.columns),
-            "grebe.partitions": ", ".join(str(part) for part in self.partitions),
-            "grebe.fingerprint": self.fingerprint,
-            "grebe.layout": str(LAYOUT),
-            "grebe.frozen": json.dumps(self.definition.frozen),
-            "grebe.meaning": self.definition.meaning,
-            **dict(self.definition.properties),
-        }
+        return {**self.own_properties().to_properties(), **dict(self.definition.properties)}
+
+    def own_properties(self) -> StoredProperties:
+        """What grebe itself says of the definition in its storage table."""
+        return StoredProperties(
+            view=str(self.name),
+            sql=self.definition.sql,
+            policy=self.definition.policy,
+            settings=json.dumps(dict(self.definition.settings), sort_keys=True),
+            columns=json.dumps(self.columns),
+            partitions=", ".join(str(part) for part in self.partitions),
+            fingerprint=self.fingerprint,
+            layout=str(LAYOUT),
+            frozen=json.dumps(self.definition.frozen),
+            meaning=self.definition.meaning,
+        )
 
 
 def check_of(view: CompiledView, settings: Settings) -> Check:
     """Whether the view's first build is checked: its own property, else the project's setting."""
-    own = dict(view.definition.properties).get(CHECK)
+    own = dict(view.definition.properties).get(KEYS["check"])
     return Check(own) if own else settings.views.check
 
 
 def as_created(definition: ViewDefinition, properties: Mapping[str, str]) -> ViewDefinition:
     """The definition with what its storage table kept of its creation, if that means the same."""
-    if not _same(properties.get("grebe.sql", ""), definition.sql):
+    stored = StoredProperties.from_properties(properties)
+    if not _same(stored.sql or "", definition.sql):
         return definition
-    settings = definition.settings or tuple(
-        json.loads(properties.get("grebe.settings", "{}")).items()
-    )
-    kept = json.loads(properties.get("grebe.frozen", "[]"))
+    settings = definition.settings or tuple(json.loads(stored.settings or "{}").items())
+    kept = json.loads(stored.frozen or "[]")
     frozen = definition.frozen or tuple((name, tuple(columns)) for name, columns in kept)
-    meaning = definition.meaning or properties.get("grebe.meaning", "")
+    meaning = definition.meaning or stored.meaning or ""
     return replace(definition, settings=settings, frozen=frozen, meaning=meaning)
 
 

@@ -8,10 +8,11 @@ from dataclasses import replace
 from grebe.formats.base import OWN
 from grebe.model import TableName
 from grebe.sql_text import made
+from grebe.stored_properties import KEYS
 
 STORED = made("stored")
 """The relation that `PUBLIC` reads."""
-PUBLIC = "grebe.public"
+PUBLIC = KEYS["public"]
 """The property of a storage table that holds the SELECT behind the public name."""
 
 

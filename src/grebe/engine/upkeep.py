@@ -10,6 +10,7 @@ from grebe import thresholds
 from grebe.engine.compiled_view import CompiledView
 from grebe.engine.tables import Tables
 from grebe.formats.base import VersionStats
+from grebe.stored_properties import KEYS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-LEAST: Final = "grebe.least-files"
+LEAST: Final = KEYS["least_files"]
 """The property that says how many files a compaction left, where it left many."""
 
 

@@ -22,10 +22,11 @@ from grebe.errors import (
 )
 from grebe.model import Outcome, Policy, Reason, RunId, TableName
 from grebe.project.definitions import Definition
-from grebe.project.ownership import PROPERTY, project_id
+from grebe.project.ownership import project_id
 from grebe.project.summary import SourceSummary, Summary, text_digest
 from grebe.registry.records import Counts, RunRecord, ViewRecord
 from grebe.sql_text import quote
+from grebe.stored_properties import StoredProperties, pairs_text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -322,10 +323,16 @@ def query_of(statement: Statement, query: str) -> str:
 
 def _properties(view: Definition) -> tuple[tuple[str, str], ...]:
     """What the storage table keeps, so that a lost registry can be written again."""
-    own = {"grebe.definition": view.text, "grebe.lag": view.lag, "grebe.schedule": view.schedule}
-    own |= {"grebe.file": view.file, "comment": view.statement.comment}
-    own |= {PROPERTY: project_id(view.settings), "grebe.properties": json.dumps(view.properties)}
-    kept = {key: value for key, value in own.items() if value}
+    own = StoredProperties(
+        definition=view.text,
+        lag=view.lag,
+        schedule=view.schedule,
+        file=view.file,
+        project=project_id(view.settings),
+        properties=pairs_text(view.properties),
+    )
+    said = {**own.to_properties(), "comment": view.statement.comment}
+    kept = {key: value for key, value in said.items() if value}
     return tuple(sorted({**dict(view.properties), **kept}.items()))
 
 
@@ -361,7 +368,7 @@ def record_of(view: Definition, compiled: CompiledView) -> ViewRecord:
         lag=view.lag,
         schedule=view.schedule,
         properties=view.properties,
-        fingerprint=compiled.properties()["grebe.fingerprint"],
+        fingerprint=compiled.fingerprint,
         storage=str(compiled.storage_name),
         compiled=facts.to_json(),
     )

@@ -25,6 +25,7 @@ from grebe.project.read_definition import (
 )
 from grebe.project.summary import Summary, text_digest
 from grebe.registry.records import ViewRecord
+from grebe.stored_properties import is_own
 
 if TYPE_CHECKING:
     from grebe.compiler.text.declarative.sql import Columns
@@ -154,7 +155,7 @@ class Definition:
         text, known = (
             dict(self.header.properties),
             # What is grebe's own is only ever said by the text: gone from it, it is gone.
-            {key: value for key, value in self._recorded if not key.startswith("grebe.")},
+            {key: value for key, value in self._recorded if not is_own(key)},
         )
         merged = {**text, **known} if self.is_as_recorded else {**known, **text}
         return tuple(sorted(merged.items()))

@@ -29,6 +29,7 @@ from grebe.project.retention import (
 from grebe.project.standing import NEVER
 from grebe.registry.records import ViewRecord
 from grebe.secrets import names_secret
+from grebe.stored_properties import StoredProperties, is_own, pairs_text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -319,7 +320,7 @@ def _free(properties: Mapping[str, str]) -> dict[str, str]:
     from grebe.compiler.text.statement import secret_property
 
     for key, value in properties.items():
-        if key.startswith("grebe.") or not isinstance(value, str):
+        if is_own(key) or not isinstance(value, str):
             raise DefinitionError(
                 f'property "{key}" is not one that can be set',
                 hint="policy, lag and schedule are arguments of their own; values are texts",
@@ -335,14 +336,14 @@ def _keep_in_storage(project: Project, view: Definition, record: ViewRecord) -> 
         return
     if project.tables.position(view.facts.storage, lambda: project.spark) is None:
         return
-    kept = {
-        "grebe.policy": record.policy,
-        "grebe.lag": record.lag or "",
-        "grebe.schedule": record.schedule or "",
-        "grebe.properties": json.dumps(record.properties),
-        **dict(record.properties),
-    }
-    project.tables.keep(view.facts.storage, lambda: project.spark, kept)
+    kept = StoredProperties(
+        policy=record.policy,
+        lag=record.lag or "",
+        schedule=record.schedule or "",
+        properties=pairs_text(record.properties),
+    )
+    own = {**kept.to_properties(), **dict(record.properties)}
+    project.tables.keep(view.facts.storage, lambda: project.spark, own)
 
 
 def doomed(project: Project, view: Definition, *, cascade: bool) -> list[Definition]:

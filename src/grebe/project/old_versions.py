@@ -19,6 +19,7 @@ from grebe.project.definitions import Definition
 from grebe.project.lifecycle import leased
 from grebe.project.retention import bound_of, needed_since
 from grebe.project.standing import NEVER, Heads
+from grebe.stored_properties import KEYS
 
 if TYPE_CHECKING:
     from grebe.api.project import Project
@@ -30,7 +31,7 @@ SETTINGS: Final = {
     "delta.deletedFileRetentionDuration": of_interval,
 }
 """The properties that say how long, of whatever format the table is."""
-ASKED: Final = "grebe.expired-before"
+ASKED: Final = KEYS["expired_before"]
 """The property that says up to when versions were last asked to go."""
 SECONDS: Final = 30
 """Nobody waits longer for this after a refresh; the rest goes after the next one."""

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from grebe.config import Settings
 from grebe.errors import ConfigError
+from grebe.stored_properties import KEYS
 
 FILE = "project-id"
-PROPERTY = "grebe.project"
+PROPERTY = KEYS["project"]
 """Of a storage table: the project that made it."""
 
 

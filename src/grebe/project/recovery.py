@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,6 +13,7 @@ from grebe.model import TableName
 from grebe.project.ownership import PROPERTY, project_id
 from grebe.project.tabular import Tabular
 from grebe.registry.records import ViewRecord
+from grebe.stored_properties import KEYS, StoredProperties, pairs_of
 
 if TYPE_CHECKING:
     from grebe.api.project import Project
@@ -98,7 +98,7 @@ def _lost_views(
             except GrebeError as error:
                 problems.append(f"{table}: {error}")
                 continue
-            name = properties.get("grebe.view")
+            name = properties.get(KEYS["view"])
             maker = properties.get(PROPERTY, own)
             if maker != own:
                 hint = f'[project] id = "{maker}" in grebe.toml takes them over'
@@ -112,24 +112,17 @@ def _lost_views(
     return tuple(sorted(newest)), tuple(sorted(others)), tuple(problems)
 
 
-def _record(name: str, properties: Mapping[str, str]) -> ViewRecord:
+def _record(name: str, found: Mapping[str, str]) -> ViewRecord:
+    stored = StoredProperties.from_properties(found)
     return ViewRecord(
         name,
-        properties.get("grebe.definition") or properties["grebe.sql"],
-        policy=properties.get("grebe.policy", "auto"),
-        lag=properties.get("grebe.lag") or None,
-        schedule=properties.get("grebe.schedule") or None,
-        properties=_kept(properties.get("grebe.properties", "[]")),
-        fingerprint=properties.get("grebe.fingerprint"),
+        stored.definition or found[KEYS["sql"]],
+        policy="auto" if stored.policy is None else stored.policy,
+        lag=stored.lag or None,
+        schedule=stored.schedule or None,
+        properties=pairs_of(stored.properties),
+        fingerprint=stored.fingerprint,
     )
-
-
-def _kept(text: str) -> tuple[tuple[str, str], ...]:
-    """What people said of the view beside its text; nothing where that cannot be read."""
-    try:
-        return tuple((str(key), str(value)) for key, value in json.loads(text))
-    except (ValueError, TypeError):
-        return ()
 
 
 def _storages(

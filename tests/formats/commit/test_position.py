@@ -10,9 +10,9 @@ from formats.commit.client import arrow
 from formats.commit.lake import Lake, Table, frontier
 from grebe.errors import CheckFailedError
 from grebe.formats.base import Append, Merge, Overwrite, Rows
-from grebe.formats.iceberg.position import FRONTIER, RUN
 from grebe.formats.iceberg.snapshot_properties import snapshot_properties
 from grebe.model import Position
+from grebe.stored_properties import FRONTIER, RUN
 
 pytestmark = [pytest.mark.spark, pytest.mark.connect]
 

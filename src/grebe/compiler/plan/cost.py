@@ -14,8 +14,9 @@ from typing import Final
 from grebe import thresholds
 from grebe.errors import DefinitionError
 from grebe.model import Reason
+from grebe.stored_properties import KEYS
 
-SHARE: Final = "grebe.threshold"
+SHARE: Final = KEYS["threshold"]
 """The property by which a person sets the share for one view; then times do not count."""
 
 

@@ -14,16 +14,17 @@ import sqlglot
 from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from grebe.compiler.plan.cost import SHARE, checked_share
+from grebe.compiler.plan.cost import checked_share
 from grebe.errors import DefinitionError, GrebeError, SqlSyntaxError, Where, did_you_mean
 from grebe.model import Check, Policy
 from grebe.schedule import checked_lag, schedule
 from grebe.secrets import names_secret
+from grebe.stored_properties import KEYS, OWN, is_own
 
 T = TypeVar("T")
 
-CHECK: Final = "grebe.check"
-PROPERTIES: Final = ("grebe.policy", "grebe.lag", "grebe.schedule", "grebe.tags", SHARE, CHECK)
+_SET: Final = ("policy", "lag", "schedule", "tags", "threshold", "check")
+PROPERTIES: Final = tuple(KEYS[name] for name in _SET)
 """Properties that a person may set; all others that begin with grebe. are the engine's own."""
 
 FORMATS: Final = ("iceberg", "delta", "ducklake")
@@ -271,25 +272,25 @@ class _Reader:
         self._expect(")")
 
     def _is_set(self, key: str) -> bool:
-        return key in PROPERTIES and key.removeprefix("grebe.") in self.found
+        return key in PROPERTIES and key.removeprefix(OWN) in self.found
 
     def _property(self, key: str, value: str) -> None:
-        match key:
-            case "grebe.policy":
+        match key.removeprefix(OWN) if key in PROPERTIES else None:
+            case "policy":
                 self._set("policy", self._checked(policy_of, value))
-            case "grebe.lag":
+            case "lag":
                 self._set("lag", self._checked(checked_lag, value))
-            case "grebe.schedule":
+            case "schedule":
                 self._checked(schedule, value)
                 self._set("schedule", value)
-            case "grebe.tags":
+            case "tags":
                 tags = tuple(sorted({tag.strip() for tag in value.split(",")} - {""}))
                 self._set("tags", tags)
-            case "grebe.threshold":
+            case "threshold":
                 self.properties[key] = self._checked(checked_share, value)
-            case "grebe.check":
+            case "check":
                 self.properties[key] = self._checked(checked_check, value)
-            case _ if key.startswith("grebe."):
+            case _ if is_own(key):
                 raise self._wrong(
                     f'property "{key}" is not one that can be set',
                     hint=did_you_mean(key, PROPERTIES) or f"properties: {', '.join(PROPERTIES)}",

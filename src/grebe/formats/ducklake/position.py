@@ -14,6 +14,7 @@ from grebe.formats.ducklake.connections import Session
 from grebe.formats.ducklake.versions import KNOWN, ROW_KINDS, VersionPoint, current
 from grebe.model import Frontier, Position, RunId, TableName, Version
 from grebe.program.duckdb_text import ident, literal
+from grebe.stored_properties import RUN, TABLE
 
 AUTHOR = "grebe"
 UNKNOWN = "the snapshot of its last commit is not known"
@@ -50,7 +51,7 @@ def cursor_name(name: str) -> str:
 
 def extra_info(run_id: RunId, table: Table) -> str:
     """What a run's commit carries: the snapshots of a catalog are those of all its tables."""
-    return json.dumps({"grebe.run": run_id, "grebe.table": table.id})
+    return json.dumps({RUN: run_id, TABLE: table.id})
 
 
 def cursor_statements(lake: Session, name: TableName) -> list[str]:
@@ -155,7 +156,7 @@ def is_own(snapshot: LakeSnapshot, table: Table) -> bool:
         known = json.loads(snapshot.extra or "")
     except ValueError:
         return False
-    return isinstance(known, dict) and "grebe.run" in known and known.get("grebe.table") == table.id
+    return isinstance(known, dict) and RUN in known and known.get(TABLE) == table.id
 
 
 def _others(

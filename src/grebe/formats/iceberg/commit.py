@@ -29,7 +29,7 @@ from grebe.formats.frames import same_types
 from grebe.formats.iceberg import statements
 from grebe.formats.iceberg.history import BrokenChainError, HistoryReader, Lineage, changed_rows
 from grebe.formats.iceberg.metadata import IcebergSnapshot
-from grebe.formats.iceberg.position import PART, RUN, THIS, CommitLabel, branch_of, is_maintenance
+from grebe.formats.iceberg.position import THIS, CommitLabel, branch_of, is_maintenance
 from grebe.formats.iceberg.snapshot_properties import snapshot_properties
 from grebe.formats.iceberg.write_parts import (
     Part,
@@ -40,6 +40,7 @@ from grebe.formats.iceberg.write_parts import (
 from grebe.formats.storage_errors import conflict, failed, first_line, refuse_untrusted, unknown
 from grebe.model import Frontier, Position, RunId, TableName, Version
 from grebe.sql_text import quote
+from grebe.stored_properties import PART, RUN
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -27,6 +27,7 @@ from grebe.formats.files import local_path, torn
 from grebe.formats.iceberg.avro_editing import Value, edited, plain, put
 from grebe.formats.moved_folders import Move, MovedTables, first_former, write_file
 from grebe.model import CatalogAddress
+from grebe.stored_properties import is_own
 
 SQLITE = "jdbc:sqlite:"
 _FILE_PATH = 2147483546
@@ -421,7 +422,7 @@ def _mapped(value: Any, move: Move, key: str = "") -> Any:  # noqa: ANN401  what
     """The document with the locations that Iceberg itself writes into it moved."""
     if isinstance(value, dict):
         if key == "properties":
-            return {k: v if k.startswith("grebe.") else _moved(v, move) for k, v in value.items()}
+            return {k: v if is_own(k) else _moved(v, move) for k, v in value.items()}
         return {name: _mapped(item, move, name) for name, item in value.items()}
     if isinstance(value, list):
         return [_mapped(item, move, key) for item in value]

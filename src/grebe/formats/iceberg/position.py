@@ -8,11 +8,8 @@ from dataclasses import dataclass
 from grebe.formats.iceberg.history import BrokenChainError, Lineage, changed_rows
 from grebe.formats.iceberg.metadata import IcebergSnapshot
 from grebe.model import Frontier, Position, RunId, Version
+from grebe.stored_properties import FRONTIER, PART, ROW_VERSION, RUN
 
-RUN = "grebe.run"
-PART = "grebe.part"
-FRONTIER = "grebe.frontier"
-ROW_VERSION = "grebe.row-version"
 TAG = "grebe_frontier"
 BRANCH_PREFIX = "grebe_"
 
