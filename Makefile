@@ -23,7 +23,7 @@ check: ready  ## format, lint, types, imports
 fix: ready  ## format, and repair what the linter can
 	@$(RUN) -m ruff format . && $(RUN) -m ruff check --fix .
 
-test: ready  ## the checks and every suite; the aim is 25 minutes on 2 cores
+test: ready  ## the checks and every suite; the aim is 15 minutes on 2 cores
 	@$(RUN) tools/run_tests.py
 
 test-laws test-races test-crash test-cluster: test-%: ready

@@ -162,7 +162,7 @@ def watched_refreshes(site: Site, refreshes: int) -> Counter[str]:
 
 
 def test_a_reader_sees_the_old_or_the_new_rows(site: Site) -> None:
-    counts = watched_refreshes(site, 6)
+    counts = watched_refreshes(site, 3)
     assert counts["reads"] > 0
 
 

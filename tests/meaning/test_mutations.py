@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 SCHEMA = "misread"
-SOME = tuple(MUTATIONS)[::6]
+SOME = tuple(MUTATIONS)[::10]
 """What `make test` takes; the long suites take all."""
 _numbers = count()
 

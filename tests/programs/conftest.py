@@ -25,7 +25,13 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
     made.close()
 
 
-@pytest.fixture(params=KINDS, ids=str)
+@pytest.fixture(
+    params=[
+        pytest.param(kind, marks=() if place in (0, len(KINDS) - 1) else pytest.mark.laws)
+        for place, kind in enumerate(KINDS)
+    ],
+    ids=str,
+)
 def kind(request: pytest.FixtureRequest) -> Kind:
     found = request.param
     assert isinstance(found, Kind)

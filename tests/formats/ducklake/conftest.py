@@ -34,6 +34,11 @@ def lake(opened: Callable[..., Lake]) -> Lake:
     return opened()
 
 
-@pytest.fixture(params=KINDS)
+# SQLite has the suites of projects and programs; here it goes with the long ones.
+@pytest.fixture(
+    params=[
+        pytest.param(kind, marks=pytest.mark.laws) if kind == "sqlite" else kind for kind in KINDS
+    ]
+)
 def any_lake(opened: Callable[..., Lake], request: pytest.FixtureRequest) -> Lake:
     return opened(request.param)

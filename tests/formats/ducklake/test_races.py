@@ -23,7 +23,7 @@ PLACES = {
     "before commit": "ducklake.commit.request",
 }
 KINDS = ("sqlite", "postgres")
-RACES = 10
+RACES = 4
 
 
 @pytest.fixture

@@ -132,7 +132,7 @@ def lived(folder: Path, servers: Servers, seed: int, steps: int) -> Life:
     return life
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(len(KINDS)))
 def test_changes_are_the_difference_of_any_two_versions(
     tmp_path: Path, servers: Servers, seed: int
 ) -> None:
