@@ -184,6 +184,12 @@ QUERY_REASONS: Final[dict[str, QueryReason]] = {
         "translation",
         "write the part in another way, or allow full refreshes",
     ),
+    "too-large": QueryReason(
+        "What the query means, or what its changes mean, is too large to be written down: parts of it"
+        " are read many times over, by parts that are read many times themselves.",
+        "too_large",
+        "make a view of its own from the part that is read most often, or allow full refreshes",
+    ),
 }
 """Why a query is not maintained, under any of the policies that recompute; `ReasonCode` names them."""
 
@@ -743,6 +749,11 @@ FEATURES: Final[dict[str, Code]] = {
     "time_travel": Code(
         "A definition reads its sources at the versions of the refresh.",
         "leave the version out",
+        _TEXT,
+    ),
+    "too_large": Code(
+        "What the query means is too large: parts are read many times over, by parts that are read many times themselves.",
+        "make a view of its own from the part that is read most often",
         _TEXT,
     ),
     "translation": Code(

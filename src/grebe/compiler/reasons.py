@@ -39,6 +39,7 @@ class ReasonCode(StrEnum):
     JOIN_KIND = "join-kind"
     TYPE_WITHOUT_EQUALITY = "type-without-equality"
     TRANSLATION_DIFFERS = "translation-differs"
+    TOO_LARGE = "too-large"
 
 
 DESCRIPTIONS: Final = {ReasonCode(name): found for name, found in QUERY_REASONS.items()}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from grebe.compiler.algebra.known_types import Types, scan_types, wanted
 from grebe.compiler.algebra.nodes import Node, Scan, Verbatim, walk
 from grebe.compiler.algebra.parent_views import expanded
+from grebe.compiler.budget import FEATURE as TOO_LARGE
 from grebe.compiler.emit import Leaf, emit
 from grebe.compiler.lower import Lowered, Relation, lower
 from grebe.compiler.plan.strategy import make_plan
@@ -94,9 +95,10 @@ def compile_view(
         tables.schemas[str(storage)] = _stored(views[parent], open_source)
     analysis = Analysis(definition.sql, spark, tables.names, tables.schemas)
     over = _over_storage(lowered, views)
-    view = _tried(definition, analysis, over, parents, meaning)
-    if view is None:
-        said = replace(_without_algebra(lowered, meaning, _types_differ(definition)), sql=text)
+    tried = _tried(definition, analysis, over, parents, meaning)
+    view = None if isinstance(tried, Reason) else tried
+    if isinstance(tried, Reason):
+        said = replace(_without_algebra(lowered, meaning, tried), sql=text)
         over = replace(said, tables=tuple(sorted(named_in(text))))
         view = _compiled(definition, analysis, over, parents, meaning)
     if view is None:
@@ -201,10 +203,7 @@ def _lowered(definition: ViewDefinition, tables: _Tables, meaning: Meaning) -> L
     except DefinitionError as error:
         if isinstance(error, UnsupportedSQLError) and error.feature in ALWAYS_REFUSED:
             raise
-        code = ReasonCode.TRANSLATION_DIFFERS.value
-        if isinstance(error, UnsupportedSQLError):
-            code = ReasonCode.UNSUPPORTED_EXPRESSION.value
-        reason = Reason(code, f"Spark accepts it, and we do not: {error}", error.where)
+        reason = _not_ours(definition, error)
         empty = Lowered(None, (), (), (), (), frozenset(), definition.sql)
         return _without_algebra(empty, meaning, reason)
     if found.root is None:
@@ -220,6 +219,18 @@ def _lowered(definition: ViewDefinition, tables: _Tables, meaning: Meaning) -> L
         return _without_algebra(found, meaning)
     reasons = _merged(found.reasons, (*meaning.reasons, *_collations(definition, meaning)))
     return replace(found, reasons=reasons)
+
+
+def _not_ours(definition: ViewDefinition, error: DefinitionError) -> Reason:
+    """Why a text that Spark accepts has no algebra."""
+    where = error.where or place_of(None, definition.sql)
+    if not isinstance(error, UnsupportedSQLError):
+        code = ReasonCode.TRANSLATION_DIFFERS
+    elif error.feature == TOO_LARGE:
+        return Reason(ReasonCode.TOO_LARGE.value, str(error), where)
+    else:
+        code = ReasonCode.UNSUPPORTED_EXPRESSION
+    return Reason(code.value, f"Spark accepts it, and we do not: {error}", where)
 
 
 def _collations(definition: ViewDefinition, meaning: Meaning) -> list[Reason]:
@@ -339,14 +350,18 @@ def _tried(
     lowered: Lowered,
     parents: tuple[str, ...],
     meaning: Meaning,
-) -> CompiledView | None:
-    """The compiled view; None when Spark accepts the user's text and not what we make of it."""
+) -> CompiledView | Reason:
+    """The compiled view, or why Spark accepts the user's text and not what we make of it."""
     try:
-        return _compiled(definition, analysis, lowered, parents, meaning)
+        found = _compiled(definition, analysis, lowered, parents, meaning)
     except DefinitionError as error:
-        if error.code != REFUSED or lowered.root is None:
+        grown = isinstance(error, UnsupportedSQLError) and error.feature == TOO_LARGE
+        if lowered.root is None or not (grown or error.code == REFUSED):
             raise
-        return None
+        if grown:
+            return _not_ours(definition, error)
+        found = None
+    return _types_differ(definition) if found is None else found
 
 
 def _compiled(

@@ -16,6 +16,7 @@ from enum import StrEnum
 from hashlib import blake2b
 
 from grebe.compiler.algebra.scalar import Scalar
+from grebe.compiler.budget import spend
 from grebe.errors import Where
 from grebe.model import WEIGHT as WEIGHT
 
@@ -34,9 +35,12 @@ class At(StrEnum):
 class Node:
     """A relation. ``columns`` names its output in order; no name occurs twice."""
 
+    columns: tuple[str, ...] = field(init=False, repr=False)
+    """The names of the output columns in order."""
     digest: str = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", self._named())
         object.__setattr__(self, "digest", _digest(self))
 
     def __eq__(self, other: object) -> bool:
@@ -45,9 +49,7 @@ class Node:
     def __hash__(self) -> int:
         return hash(self.digest)
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the output columns in order."""
+    def _named(self) -> tuple[str, ...]:
         return ()
 
     @property
@@ -76,8 +78,7 @@ class Scan(Node):
     near: RowsNear | None = None
     """Which rows are enough; a scan may give more, up to all of them."""
 
-    @property
-    def columns(self) -> tuple[str, ...]:
+    def _named(self) -> tuple[str, ...]:
         names = tuple(name for name, _ in self.pairs)
         return (*names, WEIGHT) if self.at is At.DELTA else names
 
@@ -88,8 +89,7 @@ class Stored(Node):
 
     names: tuple[str, ...]
 
-    @property
-    def columns(self) -> tuple[str, ...]:
+    def _named(self) -> tuple[str, ...]:
         return self.names
 
 
@@ -100,8 +100,7 @@ class Named(Node):
     step: str
     names: tuple[str, ...]
 
-    @property
-    def columns(self) -> tuple[str, ...]:
+    def _named(self) -> tuple[str, ...]:
         return self.names
 
 
@@ -112,8 +111,7 @@ class Verbatim(Node):
     sql: str
     names: tuple[str, ...]
 
-    @property
-    def columns(self) -> tuple[str, ...]:
+    def _named(self) -> tuple[str, ...]:
         return self.names
 
 
@@ -124,8 +122,7 @@ class Values(Node):
     names: tuple[str, ...]
     rows: tuple[tuple[Scalar, ...], ...]
 
-    @property
-    def columns(self) -> tuple[str, ...]:
+    def _named(self) -> tuple[str, ...]:
         return self.names
 
 
@@ -135,8 +132,7 @@ class Empty(Node):
 
     like: Node
 
-    @property
-    def columns(self) -> tuple[str, ...]:
+    def _named(self) -> tuple[str, ...]:
         return self.like.columns
 
     @property
@@ -151,8 +147,7 @@ class Filter(Node):
     input: Node
     predicate: Scalar
 
-    @property
-    def columns(self) -> tuple[str, ...]:
+    def _named(self) -> tuple[str, ...]:
         return self.input.columns
 
     @property
@@ -167,8 +162,7 @@ class Projection(Node):
     input: Node
     outputs: tuple[tuple[str, Scalar], ...]
 
-    @property
-    def columns(self) -> tuple[str, ...]:
+    def _named(self) -> tuple[str, ...]:
         return tuple(name for name, _ in self.outputs)
 
     @property
@@ -183,8 +177,7 @@ class InnerJoin(Node):
     parts: tuple[Node, ...]
     on: tuple[Scalar, ...]
 
-    @property
-    def columns(self) -> tuple[str, ...]:
+    def _named(self) -> tuple[str, ...]:
         return tuple(name for part in self.parts for name in part.columns)
 
     @property
@@ -201,8 +194,7 @@ class OuterJoin(Node):
     on: Scalar
     full: bool = False
 
-    @property
-    def columns(self) -> tuple[str, ...]:
+    def _named(self) -> tuple[str, ...]:
         return (*self.left.columns, *self.right.columns)
 
     @property
@@ -219,8 +211,7 @@ class SemiJoin(Node):
     on: Scalar
     anti: bool = False
 
-    @property
-    def columns(self) -> tuple[str, ...]:
+    def _named(self) -> tuple[str, ...]:
         return self.left.columns
 
     @property
@@ -237,8 +228,7 @@ class MarkJoin(Node):
     on: Scalar
     name: str
 
-    @property
-    def columns(self) -> tuple[str, ...]:
+    def _named(self) -> tuple[str, ...]:
         return (*self.left.columns, self.name)
 
     @property
@@ -253,8 +243,7 @@ class UnionAll(Node):
     branches: tuple[Node, ...]
     names: tuple[str, ...]
 
-    @property
-    def columns(self) -> tuple[str, ...]:
+    def _named(self) -> tuple[str, ...]:
         return self.names
 
     @property
@@ -281,8 +270,7 @@ class SetOperation(Node):
     right: Node
     names: tuple[str, ...]
 
-    @property
-    def columns(self) -> tuple[str, ...]:
+    def _named(self) -> tuple[str, ...]:
         return self.names
 
     @property
@@ -296,8 +284,7 @@ class Distinct(Node):
 
     input: Node
 
-    @property
-    def columns(self) -> tuple[str, ...]:
+    def _named(self) -> tuple[str, ...]:
         return self.input.columns
 
     @property
@@ -314,8 +301,7 @@ class Aggregate(Node):
     calls: tuple[tuple[str, Scalar], ...]
     where: Where | None = field(default=None, compare=False)
 
-    @property
-    def columns(self) -> tuple[str, ...]:
+    def _named(self) -> tuple[str, ...]:
         return (*self.keys, *(name for name, _ in self.calls))
 
     @property
@@ -332,8 +318,7 @@ class Windowed(Node):
     calls: tuple[tuple[str, Scalar], ...]
     where: Where | None = field(default=None, compare=False)
 
-    @property
-    def columns(self) -> tuple[str, ...]:
+    def _named(self) -> tuple[str, ...]:
         return (*self.input.columns, *(name for name, _ in self.calls))
 
     @property
@@ -361,8 +346,7 @@ class TopK(Node):
     offset: int = 0
     where: Where | None = field(default=None, compare=False)
 
-    @property
-    def columns(self) -> tuple[str, ...]:
+    def _named(self) -> tuple[str, ...]:
         return self.input.columns
 
     @property
@@ -383,8 +367,7 @@ class Unnest(Node):
     outer: bool = False
     position: str | None = None
 
-    @property
-    def columns(self) -> tuple[str, ...]:
+    def _named(self) -> tuple[str, ...]:
         ordinal = (self.position,) if self.position else ()
         return (*self.input.columns, *ordinal, *self.names)
 
@@ -399,8 +382,7 @@ class Consolidate(Node):
 
     input: Node
 
-    @property
-    def columns(self) -> tuple[str, ...]:
+    def _named(self) -> tuple[str, ...]:
         return self.input.columns
 
     @property
@@ -417,8 +399,7 @@ class Repeat(Node):
 
     input: Node
 
-    @property
-    def columns(self) -> tuple[str, ...]:
+    def _named(self) -> tuple[str, ...]:
         return self.input.columns
 
     @property
@@ -432,8 +413,7 @@ class Small(Node):
 
     input: Node
 
-    @property
-    def columns(self) -> tuple[str, ...]:
+    def _named(self) -> tuple[str, ...]:
         return self.input.columns
 
     @property
@@ -456,7 +436,9 @@ def walk(node: Node) -> Iterator[Node]:
     yield from visit(node)
 
 
-_UNSPELLED = ("digest", "where")
+_NAME = 8
+"""Characters that a column takes in a text that lists it, about."""
+_UNSPELLED = ("columns", "digest", "where")
 
 
 def _digest(node: Node) -> str:
@@ -464,7 +446,9 @@ def _digest(node: Node) -> str:
     if isinstance(node, Scan) and node.near is None:
         values.pop()  # what a definition means has nothing to do with how much of it is read
     parts = [type(node).__name__, *(_spell(value) for value in values)]
-    return blake2b("\x1f".join(parts).encode(), digest_size=16).hexdigest()
+    spelled = "\x1f".join(parts)
+    spend(len(spelled) + _NAME * len(node.columns))
+    return blake2b(spelled.encode(), digest_size=16).hexdigest()
 
 
 def _spell(value: object) -> str:

@@ -14,6 +14,7 @@ from sqlglot import exp
 from grebe.compiler.algebra.functions import is_total
 from grebe.compiler.algebra.known_types import Decimal, Types
 from grebe.compiler.algebra.scalar import Scalar
+from grebe.compiler.text.chains import links, parts_of
 
 _WIDEST: Final = 38
 """Digits of the widest decimal; a result that may need more can overflow."""
@@ -38,7 +39,7 @@ def raising(tree: exp.Expr, types: Types) -> list[exp.Expr]:
             continue
         if not is_total(node):
             found.append(node)
-        waiting.extend(node.iter_expressions())
+        waiting.extend(parts_of(node))
     return found
 
 
@@ -61,11 +62,23 @@ def _exact(tree: exp.Expr, types: Types) -> Decimal | None:
 
 
 def _widened(tree: exp.Add | exp.Sub | exp.Mul, types: Types) -> Decimal | None:
-    one, two = _exact(tree.this, types), _exact(tree.expression, types)
+    """The decimal that holds a chain of operations, which is evaluated from the left."""
+    (_, first), *others = links(tree)
+    whole = _exact(first, types)
+    for operator, operand in others:
+        whole = _combined(operator, whole, _exact(operand, types))
+        if whole is None:
+            return None
+    return whole
+
+
+def _combined(
+    operator: exp.Expr | None, one: Decimal | None, two: Decimal | None
+) -> Decimal | None:
     if one is None or two is None or (one.integer and two.integer):
         # Integers stay as narrow as they are, and overflow.
         return None
-    if isinstance(tree, exp.Mul):
+    if isinstance(operator, exp.Mul):
         precision, scale = _digits(one) + _digits(two) + 1, one.scale + two.scale
     else:
         scale = max(one.scale, two.scale)

@@ -12,8 +12,13 @@ from typing import Final
 
 from sqlglot import ErrorLevel, exp
 
+from grebe.compiler.budget import too_large
+from grebe.compiler.text.chains import chain
 from grebe.compiler.text.opaque import Opaque
 from grebe.sql_text import quote
+
+LONGEST: Final = 200_000
+"""Characters of an expression that others were put into; one may double with every level."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +66,7 @@ class Scalar:
 
 def column(name: str) -> Scalar:
     """The scalar that reads one column."""
-    ast = exp.column(exp.to_identifier(name, quoted=True))
+    ast = exp.Column(this=exp.to_identifier(name, quoted=True))
     return Scalar(ast, _quoted(name), frozenset((name,)))
 
 
@@ -121,7 +126,7 @@ def all_of(conjuncts: Iterable[Scalar]) -> Scalar:
         return TRUE
     if len(kept) == 1:
         return kept[0]
-    return Scalar.of(exp.and_(*(_wrapped(item) for item in kept), copy=False))
+    return Scalar.of(chain(exp.And, [_wrapped(item) for item in kept]))
 
 
 def _wrapped(item: Scalar) -> exp.Expr:
@@ -194,6 +199,9 @@ def substitute(scalar: Scalar, by: Mapping[str, Scalar]) -> Scalar:
         return scalar
     if scalar.column is not None:
         return by[scalar.column]
+    read = (tree.name for tree in scalar.ast.find_all(exp.Column))
+    if len(scalar.text) + sum(len(by[name].text) for name in read if name in by) > LONGEST:
+        raise too_large()
 
     def replace(tree: exp.Expr) -> exp.Expr:
         if isinstance(tree, exp.Column) and tree.name in by:

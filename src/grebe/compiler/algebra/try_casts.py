@@ -14,6 +14,7 @@ from sqlglot import exp
 from grebe.compiler.algebra.known_types import Types
 from grebe.compiler.algebra.raising import raising
 from grebe.compiler.algebra.scalar import Scalar
+from grebe.compiler.text.chains import LONG, links
 
 _SPARK: Final[dict[type[exp.Expr], str]] = {
     exp.Add: "try_add",
@@ -28,6 +29,8 @@ def forgiving(item: Scalar) -> Scalar | None:
     risky = raising(item.ast, Types())
     if not risky:
         return item
+    if any(len(links(tree)) > LONG for tree in risky):
+        return None  # one call inside of the other, as many as the chain has operands
     if all(type(tree) is exp.Cast or type(tree) in _SPARK for tree in risky):
         return Scalar.of(exp.Try(this=item.copy()))
     return None

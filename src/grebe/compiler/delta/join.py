@@ -12,6 +12,7 @@ Example: ``r JOIN s USING (a)`` -> ``dr ⋈ s_old  +  r_new ⋈ ds``.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import chain
 
@@ -88,31 +89,49 @@ def equalities(on: Sequence[Scalar]) -> list[Equality]:
     ]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Waiting:
+    """A part that is not joined yet, with the conditions that read it."""
+
+    part: Node
+    own: frozenset[str]
+    equated: tuple[frozenset[str], ...]
+    """The columns of the other side of each equality of which one side is over this part."""
+    compared: tuple[frozenset[str], ...]
+    """The columns of every condition that reads this part."""
+
+    @staticmethod
+    def of(part: Node, on: Sequence[Scalar], equal: Sequence[Equality]) -> _Waiting:
+        own = frozenset(part.columns)
+        sides = [(one.left, one.right) for one in equal] + [(one.right, one.left) for one in equal]
+        equated = (
+            theirs.columns
+            for mine, theirs in sides
+            if mine.columns and mine.columns <= own and theirs.columns
+        )
+        compared = (item.columns for item in on if item.columns & own)
+        return _Waiting(part, own, tuple(equated), tuple(compared))
+
+    def connection(self, bound: AbstractSet[str]) -> int:
+        """How well it hangs on what is joined already: 2 by an equality, 1 by any condition."""
+        if any(theirs <= bound for theirs in self.equated):
+            return 2
+        return int(
+            any(item - self.own <= bound and not item.isdisjoint(bound) for item in self.compared)
+        )
+
+
 def started_from(delta: Node, others: Sequence[Node], on: Sequence[Scalar]) -> Node:
     """The join in an order that begins with the delta and follows equalities."""
-    joined, waiting = [delta], list(others)
+    joined, bound = [delta], set(delta.columns)
     equal = equalities(on)
+    waiting = [_Waiting.of(part, on, equal) for part in others]
     while waiting:
-        bound = frozenset(chain.from_iterable(part.columns for part in joined))
-        following = max(waiting, key=lambda part: _connection(part, bound, on, equal))
+        following = max(waiting, key=lambda item: item.connection(bound))
         waiting.remove(following)
-        joined.append(_narrowed(following, joined, on, equal))
+        joined.append(_narrowed(following.part, joined, on, equal))
+        bound.update(following.part.columns)
     return InnerJoin(tuple(joined), tuple(on)) if len(joined) > 1 or on else delta
-
-
-def _connection(
-    part: Node, bound: frozenset[str], on: Sequence[Scalar], equal: Sequence[Equality]
-) -> int:
-    """How well a part hangs on those already joined: 2 by an equality, 1 by any condition."""
-    if linked(part.columns, bound, equal):
-        return 2
-    own = frozenset(part.columns)
-    reachable = own | bound
-    return int(
-        any(
-            item.columns <= reachable and item.columns & own and item.columns & bound for item in on
-        )
-    )
 
 
 def links(

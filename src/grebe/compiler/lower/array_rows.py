@@ -14,6 +14,7 @@ from grebe.compiler.lower.decorrelate_general import NotPushedError, joined_by, 
 from grebe.compiler.lower.decorrelate_simple import pull
 from grebe.compiler.lower.expressions import quoted
 from grebe.compiler.lower.frame import Frame, aliased
+from grebe.compiler.lower.laterals import Item
 from grebe.compiler.lower.scope import Columns, Environment, NamedSource
 from grebe.compiler.lower.shape import free_columns
 from grebe.compiler.reasons import ReasonCode
@@ -21,14 +22,6 @@ from grebe.sql_text import made
 
 _OUTER = (exp.ExplodeOuter, exp.PosexplodeOuter)
 _WITH_POSITION = (exp.Posexplode, exp.PosexplodeOuter)
-
-
-@dataclass(slots=True)
-class Item:
-    """One output of a SELECT: its public name ("" for none) and its expression so far."""
-
-    name: str
-    tree: exp.Expr
 
 
 def is_generator(tree: exp.Expr) -> bool:
@@ -114,7 +107,7 @@ def explode_view(
     resolver = frame.resolver(context, environment)
     collection = resolver.scalar(call.this)
     block = Block(context, frame.node, resolver.pending)
-    block.join_subqueries((collection,))
+    block.need((collection,))
     names = _names(context, call, collection, given)
     keeps = outer or bool(tree.args.get("outer")) or isinstance(call, _OUTER)
     node, pairs = _exploded(context, block.node, collection, names, outer=keeps)
@@ -160,7 +153,7 @@ def _unnest(
     resolver = frame.resolver(context, environment)
     collection = resolver.scalar(tree.expressions[0])
     block = Block(context, frame.node, resolver.pending)
-    block.join_subqueries((collection,))
+    block.need((collection,))
     alias = tree.args.get("alias")
     given = [item.name for item in alias.columns] if isinstance(alias, exp.TableAlias) else []
     offset = tree.args.get("offset")
@@ -193,7 +186,7 @@ def explode_items(context: Context, block: Block, items: list[Item]) -> list[Ite
         context.refuse(ReasonCode.TABLE_FUNCTION, message, found[1])
     call = found[0]
     collection = Scalar.of(call.this.copy())
-    block.join_subqueries((collection,))
+    block.need((collection,))
     given: list[str] = []
     for item in items:
         if isinstance(item.tree, exp.Aliases):

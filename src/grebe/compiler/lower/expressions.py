@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from grebe.compiler.algebra.functions import aggregate_kind, function_name, refusal, survives
-from grebe.compiler.algebra.scalar import Scalar, is_closed
+from grebe.compiler.algebra.scalar import Scalar
 from grebe.compiler.lower.context import Context
+from grebe.compiler.lower.laterals import Laterals, operand
 from grebe.compiler.lower.pending import Kind, Pending
 from grebe.compiler.lower.scope import AmbiguousNameError, Environment, FoundColumn, Scope
 from grebe.compiler.lower.spelling import respelled
@@ -43,8 +44,13 @@ class Resolver:
     """True while functions that give several rows are allowed."""
     parameters: Mapping[str, str] = field(default_factory=dict)
     """Those of the functions around an expression, with the names that they get."""
+    laterals: Laterals = field(init=False)
+    """Outputs that later ones read."""
     known: dict[str, str] = field(default_factory=dict)
     """Placeholders of subqueries by their text, so that equal ones are joined once."""
+
+    def __post_init__(self) -> None:
+        self.laterals = Laterals(self.context.fresh)
 
     def scalar(self, tree: exp.Expr) -> Scalar:
         """The resolved expression."""
@@ -54,16 +60,19 @@ class Resolver:
         """A new tree over internal columns."""
         if self.context.kept and span_of(tree) in self.context.kept:
             return kept_as_written(self, tree)
+        inside = _is_below_outputs(tree)
         tree = respelled(tree, self.context.dialect)
         special = self.special(tree)
         if special is not None:
             return special
-        if self.alias_first and aggregate_kind(tree) is not None:
-            self.alias_first = False
-            built = self.checked(tree)
-            self.alias_first = True
-            return built
-        return self.checked(tree)
+        if aggregate_kind(tree) is None and not inside:
+            return self.checked(tree)
+        before = self.alias_first, self.laterals.open
+        self.alias_first = self.alias_first and aggregate_kind(tree) is None
+        self.laterals.open = self.laterals.open and not inside
+        built = self.checked(tree)
+        self.alias_first, self.laterals.open = before
+        return built
 
     def special(self, tree: exp.Expr) -> exp.Expr | None:
         """What is more than a function of its parts; None for everything else."""
@@ -189,13 +198,13 @@ class Resolver:
             return with_fields(exp.to_identifier(parameter), parts[1:])
         bare = parts[0].lower() if len(parts) == 1 else None
         if bare is not None and self.alias_first and bare in self.aliases:
-            return _operand(self.aliases[bare])
+            return operand(self.laterals.inlined(self.aliases[bare]))
         found = self.find(parts, tree, own=self.context.dialect == "spark")
         if found is not None:
             return column_tree(found, tree)
         alias = self.aliases.get(parts[0].lower())
         if alias is not None:  # to Spark nearer than a column of the query around this one
-            return with_fields(_operand(alias), parts[1:])
+            return with_fields(self.laterals.read(parts[0].lower(), alias), parts[1:])
         found = self.find(parts, tree)
         if found is not None:
             return column_tree(found, tree)
@@ -397,6 +406,18 @@ def kept_as_written(resolver: Resolver, tree: exp.Expr) -> exp.Expr:
     return opaque(pieces, [part for _, part in holes])
 
 
+def _is_below_outputs(tree: exp.Expr) -> bool:
+    """True for a call whose arguments are computed before any output is."""
+    if isinstance(tree, exp.Explode):
+        return True
+    if aggregate_kind(tree) is None:
+        return False
+    around = tree.parent
+    while isinstance(around, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)):
+        around = around.parent
+    return not isinstance(around, exp.Window)
+
+
 def _is_call(tree: exp.Expr) -> bool:
     return isinstance(tree, exp.Window) or aggregate_kind(tree) is not None
 
@@ -471,11 +492,6 @@ def _cast(tree: exp.TryCast) -> exp.Cast:
     return exp.Cast(**{key: value for key, value in tree.copy().args.items() if key in known})
 
 
-def _operand(tree: exp.Expr) -> exp.Expr:
-    """A copy that can stand anywhere in a larger expression."""
-    return tree.copy() if is_closed(tree) else exp.paren(tree.copy(), copy=False)
-
-
 def _query(tree: exp.Expr) -> exp.Query:
     """The query inside its parentheses."""
     current = tree
@@ -494,7 +510,7 @@ def quoted(name: str, like: exp.Expr | None = None) -> exp.Column:
     if like is not None:
         spot = like.this if isinstance(like, exp.Column) else like
         identifier.meta.update(spot.meta)
-    return exp.column(identifier)
+    return exp.Column(this=identifier)  # `exp.column` would copy what nobody else has
 
 
 def column_tree(found: FoundColumn, tree: exp.Expr) -> exp.Expr:

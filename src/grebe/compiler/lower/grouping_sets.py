@@ -99,7 +99,8 @@ def keys_of(
         context.refuse(ReasonCode.UNSUPPORTED_CLAUSE, "WITH TOTALS has no rule", group)
     reader = _Reader(context, resolver, items, [])
     if group.args.get("all"):
-        plain = [tree for tree in items if not any(True for _ in aggregates_in(tree))]
+        whole = [resolver.laterals.inlined(tree) for tree in items]
+        plain = [tree for tree in whole if not any(True for _ in aggregates_in(tree))]
         scalars = [Scalar.of(tree.unnest()) for tree in plain]
         return Keys(tuple(dict.fromkeys(scalars)))
     sets = _sets(reader, group)
@@ -159,6 +160,7 @@ def key_of(
         found = at_position(context, plain, items).copy()
     else:
         found = resolver.tree(plain)
+    found = resolver.laterals.inlined(found)
     if any(True for _ in aggregates_in(found)) or found.find(exp.Window, exp.Explode):
         context.invalid("GROUP BY cannot hold an aggregate or a window function", tree)
     return Scalar.of(found.unnest())
@@ -187,7 +189,7 @@ def aggregated(
         grouping = Grouping(context, block, columns, kinds, grouping_sets=marks)
         grouping.renamed = tuple(zip(names, final, strict=True))
     lifted = [grouping.lift(tree) for tree in trees]
-    block.join_subqueries(call for _, call in grouping.scalars)
+    block.need(call for _, call in grouping.scalars)
     calls = tuple(grouping.scalars)
     if grouping.grouping_sets is None:
         block.node = Aggregate(block.node, tuple(dict.fromkeys(names)), calls, where)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from grebe.compiler.algebra.nodes import Node, Scan, walk
+from grebe.compiler.budget import limited
 from grebe.compiler.lower.context import Context
 from grebe.compiler.lower.query import lower_query
 from grebe.compiler.lower.scope import Environment, Query, Relation
@@ -61,7 +62,8 @@ def lower(
     keys = {name.lower(): relation for name, relation in sources.items()}
     context = Context(sql, dialect, file, keys, lower_query, kept, tuple(outputs))
     try:
-        return _lowered(context, tree)
+        with limited():
+            return _lowered(context, tree)
     except RecursionError:
         raise too_deep(sql, file) from None
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:

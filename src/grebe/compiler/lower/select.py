@@ -8,13 +8,14 @@ from sqlglot import exp
 
 from grebe.compiler.algebra.nodes import Distinct, Order
 from grebe.compiler.algebra.scalar import Scalar
-from grebe.compiler.lower.array_rows import Item, explode_items
+from grebe.compiler.lower.array_rows import explode_items
 from grebe.compiler.lower.block import Block
 from grebe.compiler.lower.context import Context
 from grebe.compiler.lower.expressions import Resolver
 from grebe.compiler.lower.frame import Frame
 from grebe.compiler.lower.grouping import has_aggregates
 from grebe.compiler.lower.grouping_sets import Keys, aggregated, at_position, keys_of
+from grebe.compiler.lower.laterals import Item
 from grebe.compiler.lower.ordering import DROPPED, cut_of, directions, is_all, topk
 from grebe.compiler.lower.relations import lower_from
 from grebe.compiler.lower.scope import Environment, Query
@@ -63,6 +64,7 @@ def lower_select(context: Context, select: exp.Select, environment: Environment)
     resolver.windows = {item.name.lower(): item for item in select.args.get("windows") or []}
     block = Block(context, frame.node, resolver.pending)
     parts = Parts(_items(context, select, frame, resolver))
+    block.outputs = _read_by_others(parts.items, resolver)
     _where(context, select, resolver, block)
     keys = keys_of(context, select.args.get("group"), resolver, [i.tree for i in parts.items])
     _resolve_rest(context, select, resolver, parts, keys)
@@ -99,7 +101,7 @@ def _check_clauses(context: Context, select: exp.Select) -> None:
 def _items(context: Context, select: exp.Select, frame: Frame, resolver: Resolver) -> list[Item]:
     """The outputs, stars expanded; each may use the names of those before it."""
     items: list[Item] = []
-    resolver.generators = True
+    resolver.generators = resolver.laterals.open = True
     for tree in select.expressions:
         for name, expression in expanded(context, tree, frame, resolver):
             _check_name(context, name, tree)
@@ -107,8 +109,14 @@ def _items(context: Context, select: exp.Select, frame: Frame, resolver: Resolve
             plain = isinstance(tree, exp.Column)
             if name and not plain:
                 resolver.aliases.setdefault(name.lower(), expression)
-    resolver.generators = False
+    resolver.generators = resolver.laterals.open = False
     return items
+
+
+def _read_by_others(items: list[Item], resolver: Resolver) -> dict[str, Item]:
+    """The outputs with a column of their own; of several with one name the first is meant."""
+    first = {item.name.lower(): item for item in reversed(items)}
+    return {column: first[name] for column, name in resolver.laterals.columns.items()}
 
 
 def _check_name(context: Context, name: str, tree: exp.Expr) -> None:
@@ -190,6 +198,9 @@ def _aggregate(
 def _windows(context: Context, block: Block, parts: Parts) -> None:
     if not any(tree.find(exp.Window) for tree in parts.trees()):
         return
+    for item in parts.items:
+        if block.outputs and _reads_window(block, item):
+            context.invalid("a window function cannot be inside another one", item.tree)
     windows = Windows(context, block)
     for item in parts.items:
         item.tree = windows.lift(item.tree)
@@ -198,6 +209,12 @@ def _windows(context: Context, block: Block, parts: Parts) -> None:
     if parts.order is not None:
         parts.order = [windows.lift(tree) for tree in parts.order]
     windows.finish()
+
+
+def _reads_window(block: Block, item: Item) -> bool:
+    """True when a window call is given an output that holds another one."""
+    calls = [Scalar.of(call.copy()) for call in item.tree.find_all(exp.Window)]
+    return any(tree.ast.find(exp.Window) for tree in block.missing(calls).values())
 
 
 def _output(context: Context, select: exp.Select, block: Block, parts: Parts) -> Query:

@@ -18,6 +18,7 @@ from sqlglot import exp
 
 from grebe.compiler.algebra.functions import aggregate_kind
 from grebe.compiler.lower.spelling import respelled
+from grebe.compiler.text.chains import is_within
 from grebe.compiler.text.opaque import Opaque
 from grebe.compiler.text.spans import Span, span_of, spliced
 
@@ -231,6 +232,7 @@ def _needs_brackets(node: exp.Expr) -> bool:
         and not isinstance(node, _UNBRACKETED)
         and isinstance(parent, _OPERATORS)
         and not isinstance(parent, exp.Paren)
+        and not is_within(node, parent)
         and not isinstance(node, exp.Query)
     )
 
@@ -277,6 +279,8 @@ def bracketed(tree: exp.Expr) -> exp.Expr:
         if not isinstance(node, _OPERATORS) or isinstance(node, _UNBRACKETED):
             continue
         for child in list(node.iter_expressions()):
+            if is_within(child, node):
+                continue  # read from the left by both: brackets there would be as many as operands
             if isinstance(child, _OPERATORS) and not isinstance(child, (*_UNBRACKETED, exp.Query)):
                 child.replace(exp.Paren(this=child.copy()))
     return tree

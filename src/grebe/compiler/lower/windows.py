@@ -146,7 +146,7 @@ class Windows:
     def finish(self) -> None:
         """Put the window nodes on top of the relation."""
         for level in (self.first, self.second):
-            self.block.join_subqueries(call for group in level.calls.values() for _, call in group)
+            self.block.need(call for group in level.calls.values() for _, call in group)
             for group, calls in level.calls.items():
                 self.block.node = Windowed(
                     self.block.node, level.partitions[group], tuple(calls), level.places[group]

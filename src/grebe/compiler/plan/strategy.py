@@ -31,6 +31,7 @@ from grebe.compiler.algebra.nodes import (
 )
 from grebe.compiler.algebra.origins import origin
 from grebe.compiler.algebra.scalar import Scalar, column, passed
+from grebe.compiler.budget import limited
 from grebe.compiler.delta import Rules, rules
 from grebe.compiler.delta.restrict import across_columns, equal_columns
 from grebe.compiler.delta.touch import Untouchable
@@ -65,7 +66,16 @@ class _Draft:
 
 
 def make_plan(lowered: Lowered, types: Types) -> RefreshPlan:
-    """The plan of a lowered definition, whatever can be maintained of it."""
+    """The plan of a lowered definition, whatever can be maintained of it.
+
+    Raises:
+        UnsupportedSQLError: what would have to be written down for it is too large.
+    """
+    with limited():
+        return _plan(lowered, types)
+
+
+def _plan(lowered: Lowered, types: Types) -> RefreshPlan:
     root = lowered.root or Verbatim(lowered.sql, tuple(name for name, _ in lowered.outputs))
     root = coerced(root, types)
     of = rules(types)

@@ -9,6 +9,7 @@ from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.optimizer.normalize_identifiers import normalize_identifiers
 
+from grebe.compiler.text.chains import balance
 from grebe.compiler.text.comments import blanked
 from grebe.compiler.text.dialect import READ
 from grebe.errors import SqlSyntaxError, UnsupportedSQLError, Where
@@ -37,6 +38,7 @@ def parse(text: str, dialect: str, file: str | None = None) -> exp.Query:
             where=place_of(statements[1], text, file),
         )
     found = _query(statements[0], text, file)
+    balance(found)
     if dialect == "duckdb":
         for call in found.find_all(exp.Count):
             if call.this is None:  # `count()` is `count(*)`
