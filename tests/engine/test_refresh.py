@@ -31,13 +31,13 @@ def outcomes(results: dict[str, object]) -> set[str]:
 
 def test_a_graph_of_views_follows_mixed_changes(shop: Shop) -> None:
     shop.define("by_nation", "late", "ranked", "days")
-    first = shop.refreshed()
+    first = shop.refreshed(first=True)
     assert outcomes(first) == {Outcome.FULL}
     assert {reason.code for result in first.values() for reason in result.reasons} == {
         "first-refresh"
     }
     shop.define("best")
-    shop.refreshed()
+    shop.refreshed(first=True)
     shop.batch(0)
     results = shop.refreshed()
     assert outcomes(results) == {Outcome.INCREMENTAL}
