@@ -12,7 +12,9 @@ from compiler.laws.databases import ident
 from compiler.laws.engine import STORAGE
 from compiler.laws.plans import Runner, Sources, Values
 from grebe.compiler.explain import StepText, explain, step_text
-from grebe.compiler.plan.refresh_plan import ACTION, COPIES, RefreshPlan, Strategy
+from grebe.compiler.plan.refresh_plan import RefreshPlan, Strategy
+from grebe.compiler.write.steps import COPIES
+from grebe.model import ACTION
 
 TABLES = {"r": {"k": "BIGINT", "x": "BIGINT"}, "s": {"k": "BIGINT", "y": "BIGINT"}}
 FIRST: Mapping[str, Mapping[Values, int]] = {

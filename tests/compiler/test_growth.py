@@ -19,9 +19,9 @@ from grebe.compiler.budget import limited, spend
 from grebe.compiler.emit import emit
 from grebe.compiler.lower import Lowered, Relation, laterals, lower
 from grebe.compiler.lower.translation import judged, words
+from grebe.compiler.parser.chains import LONG, balance, chain, links
+from grebe.compiler.parser.parse import parse
 from grebe.compiler.plan.strategy import make_plan
-from grebe.compiler.text.chains import LONG, balance, chain, links
-from grebe.compiler.text.parse import parse
 from grebe.errors import DefinitionError, UnknownColumnError, UnsupportedSQLError
 
 THOUSANDS = 1000

@@ -18,8 +18,9 @@ from grebe.compiler.algebra.nodes import WEIGHT, At, Named, Node, Scan, Stored, 
 from grebe.compiler.algebra.rewriting import pinned
 from grebe.compiler.delta import change
 from grebe.compiler.emit import Leaf, emit
-from grebe.compiler.plan.refresh_plan import Compute, Strategy
+from grebe.compiler.plan.refresh_plan import Strategy
 from grebe.compiler.plan.strategy import make_plan
+from grebe.compiler.write.steps import Compute
 
 if TYPE_CHECKING:
     from pyspark.sql import Row as SparkRow

@@ -16,14 +16,15 @@ from grebe.compiler.algebra.known_types import Types, scan_types
 from grebe.compiler.algebra.nodes import At, Named, Node, Scan, walk
 from grebe.compiler.algebra.parent_views import Parent, expanded
 from grebe.compiler.algebra.rewriting import pinned
+from grebe.compiler.algebra.root import strip
 from grebe.compiler.bind import DeltaFacts, bind
 from grebe.compiler.bind.shared_reads import read_once, read_twice
 from grebe.compiler.bind.sizes import SideSizes
 from grebe.compiler.emit import Leaf, emit
 from grebe.compiler.lower import Lowered, Relation, lower
-from grebe.compiler.plan.refresh_plan import RefreshPlan, Step
+from grebe.compiler.plan.refresh_plan import RefreshPlan
 from grebe.compiler.plan.strategy import make_plan
-from grebe.compiler.write.root import strip
+from grebe.compiler.write.steps import Step
 from grebe.sql_text import made, quote
 from made_names import strangers, words_of
 

@@ -17,7 +17,7 @@ from grebe.compiler.bind.known import Known
 from grebe.compiler.bind.situation import Steps
 from grebe.compiler.bind.trail import Trail
 from grebe.compiler.explain import step_text
-from grebe.compiler.plan.steps import COPIES, Compute, Step
+from grebe.compiler.write.steps import COPIES, Compute, Step
 from grebe.config import Settings
 from grebe.engine import execute
 from grebe.engine.result import StepRun

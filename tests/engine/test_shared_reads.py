@@ -9,7 +9,7 @@ import pytest
 
 from engine.shop import Shop
 from grebe import thresholds
-from grebe.compiler.plan.steps import ReadBoth
+from grebe.compiler.write.steps import ReadBoth
 from grebe.config import Settings
 from grebe.engine import execute
 from grebe.model import Outcome

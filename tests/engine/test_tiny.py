@@ -9,7 +9,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from grebe.compiler.plan.refresh_plan import COPIES
+from grebe.compiler.write.steps import COPIES
 from grebe.engine.small_views import merged, repeated
 from grebe.errors import CheckFailedError
 from grebe.formats.base import ACTION, WEIGHT

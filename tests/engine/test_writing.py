@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from grebe import thresholds
-from grebe.compiler.plan.refresh_plan import COPIES
+from grebe.compiler.write.steps import COPIES
 from grebe.engine.writing import merge_of
 from grebe.formats.base import ACTION, Append, KeyBounds, Merge, VersionStats
 

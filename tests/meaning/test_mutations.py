@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from evidence import FOLDER, current_commit
 from grebe.compiler.lower.translation import Judgement
-from grebe.compiler.text import parse
+from grebe.compiler.parser import parse
 from grebe.config import Settings, ViewSettings
 from grebe.engine import meaning as known
 from grebe.engine import spark_judge as judge

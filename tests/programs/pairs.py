@@ -22,8 +22,8 @@ from grebe.compiler.algebra.nodes import Scan
 from grebe.compiler.emit import emit
 from grebe.compiler.lower import Lowered, Relation, lower
 from grebe.compiler.lower.scope import dotted
+from grebe.compiler.parser.parse import parse
 from grebe.compiler.plan.strategy import make_plan
-from grebe.compiler.text.parse import parse
 from grebe.errors import GrebeError
 from grebe.model import Policy
 from grebe.program.assemble import Program, used_columns

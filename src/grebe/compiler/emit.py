@@ -14,6 +14,7 @@ from typing import Final
 from sqlglot import exp
 
 from grebe.compiler.algebra import try_casts
+from grebe.compiler.algebra.function_names import SINGLE
 from grebe.compiler.algebra.nodes import (
     WEIGHT,
     Aggregate,
@@ -59,8 +60,6 @@ Leaf = Scan | Stored | Named | Verbatim
 Names = Callable[[Leaf], str]
 """The SQL text that reads the table behind a leaf, e.g. a time-travel clause."""
 
-SINGLE: Final = made("single")
-"""The aggregate of a scalar subquery: its only value; more than one row raises."""
 
 _TWO_ROWS: Final = "scalar subquery returned more than one row"
 _OWN_FUNCTIONS: Final = {

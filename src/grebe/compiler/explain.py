@@ -27,24 +27,23 @@ from grebe.compiler.algebra.nodes import (
     Windowed,
     walk,
 )
+from grebe.compiler.algebra.root import strip
 from grebe.compiler.bind import DeltaFacts, bind
 from grebe.compiler.delta import LAWS
 from grebe.compiler.delta.linear_aggregates import linear_calls
 from grebe.compiler.emit import Leaf, emit
-from grebe.compiler.plan.refresh_plan import (
+from grebe.compiler.plan.refresh_plan import RefreshPlan, Strategy
+from grebe.compiler.text.verbatim import shown
+from grebe.compiler.write import groups
+from grebe.compiler.write.steps import (
     AppendStep,
     CheckStep,
     Compute,
     MergeStep,
     OverwriteStep,
     ReadBoth,
-    RefreshPlan,
     Step,
-    Strategy,
 )
-from grebe.compiler.text.verbatim import shown
-from grebe.compiler.write import groups
-from grebe.compiler.write.root import strip
 from grebe.model import Reason
 from grebe.sql_text import plain
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from grebe.compiler.plan.cost import SHARE, Past, Sizes, full_is_cheaper
+from grebe.compiler.plan.cost import Past, Sizes, full_is_cheaper
 from grebe.compiler.plan.refresh_plan import LAYOUT
 from grebe.compiler.text.clock import reads_clock
+from grebe.compiler.text.threshold import SHARE
 from grebe.engine.compiled_view import CompiledView, Used
 from grebe.engine.public_name import shown_storage
 from grebe.engine.source_columns import changed

@@ -13,10 +13,10 @@ from grebe.compiler.algebra.parent_views import expanded
 from grebe.compiler.budget import FEATURE as TOO_LARGE
 from grebe.compiler.emit import Leaf, emit
 from grebe.compiler.lower import Lowered, Relation, lower
+from grebe.compiler.parser.parse import place_of
+from grebe.compiler.plan.layout_items import stored_order, stored_partitions
 from grebe.compiler.plan.strategy import make_plan
 from grebe.compiler.reasons import ReasonCode
-from grebe.compiler.text.layout_items import stored_order, stored_partitions
-from grebe.compiler.text.parse import place_of
 from grebe.compiler.text.references import Parts
 from grebe.compiler.text.verbatim import (
     MARK,

@@ -9,8 +9,8 @@ from hashlib import blake2b
 
 from grebe.compiler.algebra.nodes import Scan, Verbatim, walk
 from grebe.compiler.algebra.parent_views import Parent
+from grebe.compiler.parser.parse import normalised, parse
 from grebe.compiler.plan.refresh_plan import LAYOUT, RefreshPlan
-from grebe.compiler.text.parse import normalised, parse
 from grebe.config import Settings
 from grebe.errors import DefinitionError
 from grebe.model import Check, Column, Partition, Policy, Schema, TableName

@@ -28,9 +28,9 @@ from grebe.compiler.bind.trail import Trail
 from grebe.compiler.bind.write_choice import Way
 from grebe.compiler.emit import Leaf, emit
 from grebe.compiler.explain import kind_and_name, leaf_name
-from grebe.compiler.plan import steps
 from grebe.compiler.text.clock import ZONE, stopped
 from grebe.compiler.text.verbatim import relation_of
+from grebe.compiler.write import steps
 from grebe.engine import small_views
 from grebe.engine.delta_statistics import SourceStatistics
 from grebe.engine.kept_rows import (

@@ -19,8 +19,9 @@ from grebe.engine.verify import verify
 from grebe.errors import CheckFailedError, GrebeError
 from grebe.formats.base import Session
 from grebe.model import TableName
+from grebe.stored_properties import KEYS, StoredProperties
 
-MEANING: Final = "grebe.meaning"
+MEANING: Final = KEYS["meaning"]
 """The property of tables whose rows were made from a text that Spark was asked about."""
 
 
@@ -35,7 +36,7 @@ def in_former_storage(
         if not kept or not _is_the_same(view, kept):
             return view
         former = replace(
-            view, definition=replace(view.definition, made_as=kept["grebe.fingerprint"])
+            view, definition=replace(view.definition, made_as=kept[KEYS["fingerprint"]])
         )
         found = tables.source(shown, spark).head().schema
     except GrebeError:  # whatever is wrong with it, it is for a refresh to tell
@@ -47,18 +48,15 @@ def in_former_storage(
 
 
 def _is_the_same(view: CompiledView, kept: Mapping[str, str]) -> bool:
-    own = view.properties()
-    settings = json.loads(kept.get("grebe.settings", "{}"))
-    frozen = kept.get("grebe.frozen")
+    own, found = map(StoredProperties.from_properties, (view.properties(), kept))
+    settings = json.loads(found.settings or "{}")
     return (
-        bool(kept.get("grebe.fingerprint"))
-        and kept.get("grebe.layout") == str(LAYOUT)
-        and all(
-            kept.get(key, "") == own[key]
-            for key in ("grebe.view", "grebe.sql", "grebe.columns", "grebe.partitions")
-        )
+        bool(found.fingerprint)
+        and found.layout == str(LAYOUT)
+        and (found.view, found.sql, found.columns) == (own.view, own.sql, own.columns)
+        and (found.partitions or "") == (own.partitions or "")
         and settings.items() <= dict(view.definition.settings).items()
-        and (frozen is None or json.loads(frozen) == json.loads(own["grebe.frozen"]))
+        and (found.frozen is None or json.loads(found.frozen) == json.loads(own.frozen or "[]"))
     )
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
-from grebe.compiler.text.parse import place_of
-from grebe.compiler.text.spans import Span
+from grebe.compiler.parser.parse import place_of
+from grebe.compiler.parser.spans import Span
 from grebe.model import Reason
 
 if TYPE_CHECKING:

@@ -17,12 +17,12 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from grebe.compiler.algebra.function_names import RANDOM_NAMES
 from grebe.compiler.lower.translation import Difference, judged
+from grebe.compiler.parser.clock_words import SUSPECT, names_clock, plan_names_clock
+from grebe.compiler.parser.parse import parse, place_of
+from grebe.compiler.parser.spans import Span, before_splice, spliced
+from grebe.compiler.parser.tokens import tokens_of
 from grebe.compiler.reasons import ReasonCode
-from grebe.compiler.text.clock_words import SUSPECT, names_clock, plan_names_clock
-from grebe.compiler.text.parse import parse, place_of
 from grebe.compiler.text.references import Parts, References
-from grebe.compiler.text.spans import Span, before_splice, spliced
-from grebe.compiler.text.tokens import tokens_of
 from grebe.compiler.text.verbatim import as_expression, placed, references_in, without_end
 from grebe.engine.meaning import Columns, Meaning
 from grebe.errors import DefinitionError, SqlSyntaxError, UnsupportedSQLError, Where

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from grebe.compiler.algebra.scalar import Scalar
 from grebe.compiler.bind.write_choice import Way, WriteFigures, choose_way
-from grebe.compiler.plan.steps import COPIES
+from grebe.compiler.write.steps import COPIES
 from grebe.engine.delta_statistics import literal, prunes
 from grebe.engine.source_deltas import ends_of
 from grebe.formats.base import ACTION, TARGET, Append, KeyBounds, Merge, Rows, VersionStats, Write

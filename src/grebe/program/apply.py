@@ -12,18 +12,11 @@ from dataclasses import dataclass
 from grebe.compiler.algebra.nodes import At, Named, Node, Projection, Scan, Stored, Verbatim, walk
 from grebe.compiler.emit import Leaf, emit
 from grebe.compiler.lower.scope import dotted
-from grebe.compiler.plan.refresh_plan import (
-    ACTION,
-    COPIES,
-    AppendStep,
-    CheckStep,
-    Compute,
-    MergeStep,
-    RefreshPlan,
-    Step,
-)
+from grebe.compiler.plan.refresh_plan import RefreshPlan
+from grebe.compiler.write.steps import COPIES, AppendStep, CheckStep, Compute, MergeStep, Step
 from grebe.compiler.write.touched_rows import CHECKSUM
 from grebe.errors import InternalError
+from grebe.model import ACTION
 from grebe.program.duckdb_text import (
     assign,
     ident,

@@ -13,10 +13,10 @@ from grebe.compiler.algebra.known_types import Types, scan_types
 from grebe.compiler.lower import Lowered, Relation, lower
 from grebe.compiler.lower.scope import RESERVED, dotted
 from grebe.compiler.lower.translation import Difference, judged
+from grebe.compiler.parser.parse import DIALECTS, parse, place_of
 from grebe.compiler.plan.refresh_plan import RefreshPlan
 from grebe.compiler.plan.strategy import make_plan
 from grebe.compiler.reasons import ReasonCode, feature_of
-from grebe.compiler.text.parse import DIALECTS, parse, place_of
 from grebe.errors import UnsupportedSQLError
 from grebe.model import Policy, Reason
 from grebe.program.assemble import Program, used_columns

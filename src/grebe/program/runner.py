@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from grebe.compiler.lower.scope import dotted
-from grebe.compiler.text.parse import parse
+from grebe.compiler.parser.parse import parse
 from grebe.errors import (
     ConflictError,
     DefinitionError,

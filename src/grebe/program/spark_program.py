@@ -17,16 +17,10 @@ from grebe.compiler.algebra.nodes import WEIGHT, At, Named, Node, Scan, Stored, 
 from grebe.compiler.emit import Leaf, emit
 from grebe.compiler.lower import Lowered
 from grebe.compiler.lower.scope import dotted
-from grebe.compiler.plan.refresh_plan import (
-    ACTION,
-    COPIES,
-    AppendStep,
-    CheckStep,
-    Compute,
-    MergeStep,
-    RefreshPlan,
-)
+from grebe.compiler.plan.refresh_plan import RefreshPlan
+from grebe.compiler.write.steps import COPIES, AppendStep, CheckStep, Compute, MergeStep
 from grebe.errors import InternalError, UnsupportedSQLError
+from grebe.model import ACTION
 from grebe.program.naming import Naming
 from grebe.program.program_sources import ProgramSource, TablePlace
 from grebe.program.program_storage import storage_of

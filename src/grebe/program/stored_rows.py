@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from grebe.compiler.algebra.nodes import Named, Node, Projection, SemiJoin, Stored, walk
 from grebe.compiler.algebra.rewriting import rebuilt
-from grebe.compiler.plan.refresh_plan import Compute, Step
+from grebe.compiler.write.steps import Compute, Step
 
 HELD = "held"
 """The step that keeps the rows."""

@@ -13,8 +13,8 @@ from typing import NoReturn, TypeVar
 
 from sqlglot import exp
 
+from grebe.compiler.parser.parse import place_of
 from grebe.compiler.reasons import ReasonCode, feature_of
-from grebe.compiler.text.parse import place_of
 from grebe.errors import AmbiguousColumnError, UnsupportedSQLError
 
 WINDOW_MESSAGE = "Window functions are not supported for incremental maintenance"

@@ -8,9 +8,9 @@ from itertools import count
 from sqlglot import exp
 
 from grebe.compiler.lower.scope import RESERVED, dotted
-from grebe.compiler.text.parse import parse
+from grebe.compiler.parser.parse import parse
+from grebe.compiler.parser.spans import spliced
 from grebe.compiler.text.references import References
-from grebe.compiler.text.spans import spliced
 from grebe.compiler.text.verbatim import placed, references_in, without_end
 from grebe.program.used_names import names_cte
 

@@ -1,0 +1,1 @@
+"""The views of a folder: their definitions, their life, their status."""

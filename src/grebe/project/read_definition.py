@@ -22,7 +22,7 @@ _FULL_NAME = 3
 
 def digest_of(statement: Statement, settings: Settings) -> str:
     """A digest of a statement's meaning for the rows of the view."""
-    from grebe.compiler.text.layout_items import read_partitions
+    from grebe.compiler.plan.layout_items import read_partitions
 
     divided = [f"by {part}" for part in read_partitions(statement.partitioned_by)]
     near = [f"in {_defaults(settings)}"] if _uses_defaults(statement.query) else []
@@ -49,7 +49,7 @@ def _defaults(settings: Settings) -> str:
 
 def _normal(query: str) -> str:
     """The query in one spelling; as it is, where the parser does not read it."""
-    from grebe.compiler.text.parse import normalised, parse
+    from grebe.compiler.parser.parse import normalised, parse
 
     try:
         return normalised(parse(query, "spark"), "spark")
@@ -112,7 +112,7 @@ def tables_in(text: str, query: Callable[[], str], settings: Settings) -> tuple[
 
 def _as_divisible(statement: Statement, settings: Settings) -> Statement:
     """A declared layout is a wish: without the partitions that the view's format does not have."""
-    from grebe.compiler.text.layout_items import read_partitions
+    from grebe.compiler.plan.layout_items import read_partitions
     from grebe.engine.tables import Tables
 
     if statement.name is None or not statement.partitioned_by:

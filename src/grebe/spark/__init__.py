@@ -1,0 +1,1 @@
+"""How a Spark is had and tuned: Java, jars, the class archive, sessions."""

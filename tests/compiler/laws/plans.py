@@ -23,19 +23,19 @@ from grebe.compiler.bind.shared_reads import BothVersions, read_once, read_twice
 from grebe.compiler.bind.sizes import SideSizes
 from grebe.compiler.delta.weighted import SIDE
 from grebe.compiler.lower import Lowered, Relation, lower
-from grebe.compiler.plan.refresh_plan import (
-    ACTION,
+from grebe.compiler.plan.refresh_plan import RefreshPlan
+from grebe.compiler.plan.strategy import make_plan
+from grebe.compiler.write.steps import (
     COPIES,
     AppendStep,
     CheckStep,
     Compute,
     MergeStep,
     OverwriteStep,
-    RefreshPlan,
     Step,
 )
-from grebe.compiler.plan.strategy import make_plan
 from grebe.errors import NotIncrementalError
+from grebe.model import ACTION
 
 Values = tuple[object, ...]
 

@@ -13,6 +13,7 @@ from typing import Final
 
 from sqlglot import exp
 
+from grebe.compiler.algebra.function_names import SINGLE
 from grebe.compiler.algebra.functions import aggregate_kind
 from grebe.compiler.algebra.known_types import Types
 from grebe.compiler.algebra.nodes import (
@@ -35,7 +36,6 @@ from grebe.compiler.algebra.nodes import (
     walk,
 )
 from grebe.compiler.algebra.scalar import Scalar
-from grebe.compiler.emit import SINGLE
 
 _EXACT_KINDS: Final = frozenset(
     {"count", "min", "max", "bool", "bit", "percentile", "ordered collection", "by"}

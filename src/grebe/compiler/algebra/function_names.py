@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from grebe.sql_text import made
+
 
 def words(text: str) -> frozenset[str]:
     """The words of a text."""
@@ -203,3 +205,6 @@ PLAIN_NAMES: Final[dict[str, frozenset[str]]] = {
         second isnull nvl ifnull least greatest row struct apply list_inner_distance
     """),
 }
+
+SINGLE: Final = made("single")
+"""The aggregate of a scalar subquery: its only value; more than one row raises."""

@@ -25,10 +25,10 @@ from grebe.compiler.algebra.function_names import (
     TIME_NAMES,
     words,
 )
+from grebe.compiler.parser.clock_words import names_clock
+from grebe.compiler.parser.dialect import READ
+from grebe.compiler.parser.opaque import OpaqueLiteral
 from grebe.compiler.reasons import ReasonCode
-from grebe.compiler.text.clock_words import names_clock
-from grebe.compiler.text.dialect import READ
-from grebe.compiler.text.opaque import OpaqueLiteral
 
 
 class AggregateKind(StrEnum):

@@ -14,7 +14,7 @@ from sqlglot import exp
 from grebe.compiler.algebra.functions import is_total
 from grebe.compiler.algebra.known_types import Decimal, Types
 from grebe.compiler.algebra.scalar import Scalar
-from grebe.compiler.text.chains import links, parts_of
+from grebe.compiler.parser.chains import links, parts_of
 
 _WIDEST: Final = 38
 """Digits of the widest decimal; a result that may need more can overflow."""

@@ -13,8 +13,8 @@ from typing import Final
 from sqlglot import ErrorLevel, exp
 
 from grebe.compiler.budget import too_large
-from grebe.compiler.text.chains import chain
-from grebe.compiler.text.opaque import Opaque
+from grebe.compiler.parser.chains import chain
+from grebe.compiler.parser.opaque import Opaque
 from grebe.sql_text import quote
 
 LONGEST: Final = 200_000

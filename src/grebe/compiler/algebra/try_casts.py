@@ -14,7 +14,7 @@ from sqlglot import exp
 from grebe.compiler.algebra.known_types import Types
 from grebe.compiler.algebra.raising import raising
 from grebe.compiler.algebra.scalar import Scalar
-from grebe.compiler.text.chains import LONG, links
+from grebe.compiler.parser.chains import LONG, links
 
 _SPARK: Final[dict[type[exp.Expr], str]] = {
     exp.Add: "try_add",

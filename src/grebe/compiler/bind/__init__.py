@@ -24,7 +24,7 @@ from grebe.compiler.bind.situation import Situation, Steps
 from grebe.compiler.bind.trail import Trail, traced
 from grebe.compiler.bind.whole_state import read_state_whole
 from grebe.compiler.plan.refresh_plan import RefreshPlan
-from grebe.compiler.plan.steps import Step
+from grebe.compiler.write.steps import Step
 
 PASSES: Final[tuple[Callable[[Steps, Situation], Steps], ...]] = (
     append_only,

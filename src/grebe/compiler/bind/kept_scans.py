@@ -12,7 +12,7 @@ from grebe import thresholds
 from grebe.compiler.algebra.nodes import Node, Scan
 from grebe.compiler.algebra.rewriting import rebuilt
 from grebe.compiler.bind.known import Known, NearFigures
-from grebe.compiler.plan.steps import Step
+from grebe.compiler.write.steps import Step
 
 
 def keep_scans(step: Step, known: Known) -> tuple[Step, ...]:

@@ -18,7 +18,7 @@ from grebe.compiler.algebra.rewriting import rebuilt
 from grebe.compiler.algebra.scalar import Scalar, conjuncts_of, equated
 from grebe.compiler.bind.known import Known
 from grebe.compiler.bind.situation import Situation, Steps
-from grebe.compiler.plan.steps import Compute, Step
+from grebe.compiler.write.steps import Compute, Step
 
 Range = Callable[[str, str, str], Scalar | None]
 """The condition on a stored column that equals a column of a step; None where it is of no use."""

@@ -40,7 +40,7 @@ from grebe.compiler.algebra.scalar import number
 from grebe.compiler.bind.at_hand import is_at_hand
 from grebe.compiler.bind.known import Known
 from grebe.compiler.bind.situation import Situation, Steps
-from grebe.compiler.plan.steps import AppendStep, CheckStep, Compute, MergeStep, Step
+from grebe.compiler.write.steps import AppendStep, CheckStep, Compute, MergeStep, Step
 
 
 def drop_unchanged(steps: Steps, situation: Situation) -> Steps:

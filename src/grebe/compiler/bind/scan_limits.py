@@ -45,7 +45,7 @@ from grebe.compiler.algebra.scalar import Scalar, all_of, column, conjuncts_of, 
 from grebe.compiler.bind.situation import Situation, Steps
 from grebe.compiler.bind.sizes import SideSizes
 from grebe.compiler.delta.restrict import mark_conjuncts
-from grebe.compiler.plan.steps import Compute, Step
+from grebe.compiler.write.steps import Compute, Step
 
 
 @dataclass(frozen=True, slots=True)

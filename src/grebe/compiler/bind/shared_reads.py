@@ -32,7 +32,7 @@ from grebe.compiler.algebra.scalar import conjuncts_of, equated
 from grebe.compiler.bind.kept_scans import is_kept
 from grebe.compiler.bind.known import Known
 from grebe.compiler.delta.weighted import plus, sided, summed
-from grebe.compiler.plan.steps import Compute, ReadBoth, Step
+from grebe.compiler.write.steps import Compute, ReadBoth, Step
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from grebe.compiler.algebra.key_bounds import Bounds, Parameter
 from grebe.compiler.bind.sizes import SideSizes
 from grebe.compiler.plan.refresh_plan import RefreshPlan
-from grebe.compiler.plan.steps import Step
+from grebe.compiler.write.steps import Step
 
 Steps = tuple[Step, ...]
 

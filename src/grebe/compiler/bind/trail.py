@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from grebe.compiler.bind.situation import Steps
-from grebe.compiler.plan.steps import Step
+from grebe.compiler.write.steps import Step
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ from grebe.compiler.algebra.nodes import Named, Node, SemiJoin, Stored
 from grebe.compiler.algebra.rewriting import rebuilt
 from grebe.compiler.bind.situation import Situation, Steps
 from grebe.compiler.plan.refresh_plan import Strategy
-from grebe.compiler.plan.steps import Compute, Step
+from grebe.compiler.write.steps import Compute, Step
 
 
 def read_state_whole(steps: Steps, situation: Situation) -> Steps:

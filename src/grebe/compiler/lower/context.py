@@ -9,9 +9,9 @@ from typing import NoReturn
 from sqlglot import exp
 
 from grebe.compiler.lower.scope import Environment, Names, Query, Relation, dotted
+from grebe.compiler.parser.parse import place_of
+from grebe.compiler.parser.spans import Span
 from grebe.compiler.reasons import DESCRIPTIONS, ReasonCode, feature_of
-from grebe.compiler.text.parse import place_of
-from grebe.compiler.text.spans import Span
 from grebe.errors import DefinitionError, UnknownTableError, UnsupportedSQLError, Where
 from grebe.model import Reason
 from grebe.sql_text import is_made

@@ -16,10 +16,10 @@ from grebe.compiler.lower.scope import AmbiguousNameError, Environment, FoundCol
 from grebe.compiler.lower.spelling import respelled
 from grebe.compiler.lower.star_arguments import has_star, starred, with_columns
 from grebe.compiler.lower.trees import mapped
+from grebe.compiler.parser.opaque import holes_of, opaque
+from grebe.compiler.parser.spans import Span, span_of
+from grebe.compiler.parser.tokens import Word, pieces_of, words_of
 from grebe.compiler.reasons import ReasonCode
-from grebe.compiler.text.opaque import holes_of, opaque
-from grebe.compiler.text.spans import Span, span_of
-from grebe.compiler.text.tokens import Word, pieces_of, words_of
 from grebe.errors import AmbiguousColumnError, UnknownColumnError
 from grebe.sql_text import made
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from grebe.compiler.algebra.nodes import Node, Scan, walk
+from grebe.compiler.algebra.root import with_stored_names
 from grebe.compiler.budget import limited
 from grebe.compiler.lower.context import Context
 from grebe.compiler.lower.query import lower_query
@@ -15,10 +16,9 @@ from grebe.compiler.lower.scope import Environment, Query, Relation
 from grebe.compiler.lower.shape import exactly, free_columns
 from grebe.compiler.lower.simplify import simplified
 from grebe.compiler.lower.used_columns import pruned
+from grebe.compiler.parser.parse import normalised, parse, plain, too_deep
+from grebe.compiler.parser.spans import Span
 from grebe.compiler.reasons import ReasonCode
-from grebe.compiler.text.parse import normalised, parse, plain, too_deep
-from grebe.compiler.text.spans import Span
-from grebe.compiler.write.root import with_stored_names
 from grebe.errors import InternalError
 from grebe.model import Reason
 

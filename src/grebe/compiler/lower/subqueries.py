@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from grebe.compiler.algebra.function_names import SINGLE
 from grebe.compiler.algebra.functions import empty_value
 from grebe.compiler.algebra.nodes import (
     Aggregate,
@@ -19,7 +20,6 @@ from grebe.compiler.algebra.nodes import (
     TopK,
 )
 from grebe.compiler.algebra.scalar import NULL, TRUE, Scalar, all_of, build, column, substitute
-from grebe.compiler.emit import SINGLE
 from grebe.compiler.lower.context import Context
 from grebe.compiler.lower.decorrelate_general import NotPushedError, Pushed, joined_by, push
 from grebe.compiler.lower.decorrelate_simple import Keyed, keys_of, pull

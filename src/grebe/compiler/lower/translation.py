@@ -18,9 +18,9 @@ from sqlglot import exp
 
 from grebe.compiler.algebra.functions import aggregate_kind
 from grebe.compiler.lower.spelling import respelled
-from grebe.compiler.text.chains import is_within
-from grebe.compiler.text.opaque import Opaque
-from grebe.compiler.text.spans import Span, span_of, spliced
+from grebe.compiler.parser.chains import is_within
+from grebe.compiler.parser.opaque import Opaque
+from grebe.compiler.parser.spans import Span, span_of, spliced
 
 Same = Callable[[str], bool]
 """True when a text means to the engine what the user's text means."""

@@ -1,0 +1,1 @@
+"""What refreshing a view takes, as data: strategy, steps, cost, layout."""

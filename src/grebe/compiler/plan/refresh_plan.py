@@ -13,16 +13,7 @@ from hashlib import blake2b
 from grebe.compiler.algebra.key_bounds import Parameter, parameters, ranges
 from grebe.compiler.algebra.known_types import Types
 from grebe.compiler.algebra.nodes import Node
-from grebe.compiler.plan.steps import COPIES as COPIES
-from grebe.compiler.plan.steps import AppendStep as AppendStep
-from grebe.compiler.plan.steps import CheckStep as CheckStep
-from grebe.compiler.plan.steps import Compute as Compute
-from grebe.compiler.plan.steps import MergeStep as MergeStep
-from grebe.compiler.plan.steps import OverwriteStep as OverwriteStep
-from grebe.compiler.plan.steps import ReadBoth as ReadBoth
-from grebe.compiler.plan.steps import Step as Step
-from grebe.compiler.plan.steps import Write as Write
-from grebe.model import ACTION as ACTION
+from grebe.compiler.write.steps import OverwriteStep, Shape, Step
 from grebe.model import Reason
 
 LAYOUT = 1
@@ -37,20 +28,6 @@ class Strategy(StrEnum):
     REPLACE = "replace keys"
     BAG = "bag"
     OVERWRITE = "overwrite"
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """What is stored: a definition whose columns are the storage table's, some of them hidden."""
-
-    node: Node
-    hidden: tuple[str, ...]
-    scope: tuple[str, ...] = ()
-    """The columns by which stored rows are found again: group keys or replaced keys."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return self.node.columns
 
 
 @dataclass(frozen=True, slots=True)

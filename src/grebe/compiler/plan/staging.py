@@ -31,8 +31,8 @@ from grebe.compiler.algebra.nodes import (
     walk,
 )
 from grebe.compiler.algebra.rewriting import rebuilt
-from grebe.compiler.plan.refresh_plan import Compute, Step
 from grebe.compiler.plan.spark_marks import shows_marks
+from grebe.compiler.write.steps import Compute, Step
 
 
 def staged(steps: Sequence[Step], dialect: str) -> tuple[Step, ...]:

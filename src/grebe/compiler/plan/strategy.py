@@ -30,25 +30,20 @@ from grebe.compiler.algebra.nodes import (
     walk,
 )
 from grebe.compiler.algebra.origins import origin
+from grebe.compiler.algebra.root import Stripped, reapplied, strip
 from grebe.compiler.algebra.scalar import Scalar, column, passed
 from grebe.compiler.budget import limited
 from grebe.compiler.delta import Rules, rules
 from grebe.compiler.delta.restrict import across_columns, equal_columns
 from grebe.compiler.delta.touch import Untouchable
 from grebe.compiler.lower import Lowered
-from grebe.compiler.plan.refresh_plan import (
-    RefreshPlan,
-    Shape,
-    Step,
-    Strategy,
-    fingerprint_of,
-)
+from grebe.compiler.plan.refresh_plan import RefreshPlan, Strategy, fingerprint_of
 from grebe.compiler.plan.staging import staged
 from grebe.compiler.reasons import ReasonCode
 from grebe.compiler.write import bag, groups
 from grebe.compiler.write import replace as replacing
 from grebe.compiler.write.probe import proof, tried
-from grebe.compiler.write.root import Stripped, reapplied, strip
+from grebe.compiler.write.steps import Shape, Step
 from grebe.compiler.write.touched_rows import CHECKSUM, checksum
 from grebe.model import Reason
 from grebe.sql_text import plain

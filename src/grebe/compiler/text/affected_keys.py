@@ -10,7 +10,7 @@ from typing import Final
 from sqlglot import exp
 
 from grebe.compiler.algebra.functions import aggregates_in
-from grebe.compiler.text.parse import place_of
+from grebe.compiler.parser.parse import place_of
 from grebe.errors import UnknownColumnError
 from grebe.sql_text import PREFIX, made
 

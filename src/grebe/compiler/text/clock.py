@@ -15,10 +15,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from grebe.compiler.algebra.function_names import TIME_NAMES
+from grebe.compiler.parser.clock_words import names_clock
+from grebe.compiler.parser.spans import Span, spliced
+from grebe.compiler.parser.tokens import tokens_of
 from grebe.compiler.reasons import ReasonCode
-from grebe.compiler.text.clock_words import names_clock
-from grebe.compiler.text.spans import Span, spliced
-from grebe.compiler.text.tokens import tokens_of
 from grebe.model import Reason
 
 ZONE: Final = "spark.sql.session.timeZone"

@@ -13,8 +13,8 @@ from typing import Final
 
 from sqlglot import exp
 
+from grebe.compiler.parser.parse import parse, place_of
 from grebe.compiler.text.affected_keys import Key, key_predicate, restricted
-from grebe.compiler.text.parse import parse, place_of
 from grebe.compiler.text.references import base_tables
 from grebe.errors import InternalError, UnknownColumnError, UnknownTableError, UnsupportedSQLError
 

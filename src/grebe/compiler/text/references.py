@@ -9,8 +9,8 @@ from typing import Final
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from grebe.compiler.text.spans import Span, span_of
-from grebe.compiler.text.tokens import tokens_of
+from grebe.compiler.parser.spans import Span, span_of
+from grebe.compiler.parser.tokens import tokens_of
 
 Parts = tuple[str, ...]
 

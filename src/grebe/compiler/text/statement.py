@@ -14,7 +14,7 @@ import sqlglot
 from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from grebe.compiler.plan.cost import checked_share
+from grebe.compiler.text.threshold import checked_share
 from grebe.errors import DefinitionError, GrebeError, SqlSyntaxError, Where, did_you_mean
 from grebe.model import Check, Policy
 from grebe.schedule import checked_lag, schedule

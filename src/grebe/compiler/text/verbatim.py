@@ -13,7 +13,9 @@ from typing import Final
 from sqlglot import exp
 
 from grebe.compiler.algebra.nodes import Verbatim
-from grebe.compiler.text.parse import parse, place_of
+from grebe.compiler.parser.parse import parse, place_of
+from grebe.compiler.parser.spans import Span, spliced
+from grebe.compiler.parser.tokens import tokens_of
 from grebe.compiler.text.references import (
     Parts,
     Reference,
@@ -21,8 +23,6 @@ from grebe.compiler.text.references import (
     loose_references,
     references,
 )
-from grebe.compiler.text.spans import Span, spliced
-from grebe.compiler.text.tokens import tokens_of
 from grebe.errors import DefinitionError, SqlSyntaxError, UnsupportedSQLError
 
 MARK: Final = "\x00"

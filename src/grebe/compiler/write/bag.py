@@ -22,7 +22,7 @@ from grebe.compiler.algebra.scalar import build, column, number, passed
 from grebe.compiler.delta import Rules
 from grebe.compiler.delta.restrict import restrict
 from grebe.compiler.delta.weighted import consolidated, key_name, weighted
-from grebe.compiler.plan.refresh_plan import AppendStep, CheckStep, Compute, MergeStep, Shape, Step
+from grebe.compiler.write.steps import AppendStep, CheckStep, Compute, MergeStep, Shape, Step
 from grebe.compiler.write.touched_rows import AFTER, BEFORE, as_merge
 from grebe.sql_text import made
 

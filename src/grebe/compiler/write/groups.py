@@ -49,16 +49,9 @@ from grebe.compiler.delta.linear_aggregates import Linear, linear_call
 from grebe.compiler.delta.restrict import restrict, restrict_columns
 from grebe.compiler.delta.touch import Touch
 from grebe.compiler.delta.weighted import consolidated, key_name
-from grebe.compiler.plan.refresh_plan import (
-    ACTION,
-    COPIES,
-    CheckStep,
-    Compute,
-    MergeStep,
-    Shape,
-    Step,
-)
+from grebe.compiler.write.steps import COPIES, CheckStep, Compute, MergeStep, Shape, Step
 from grebe.compiler.write.touched_rows import CHECKSUM, checksum
+from grebe.model import ACTION
 from grebe.sql_text import made, plain
 
 COUNT = made("n")

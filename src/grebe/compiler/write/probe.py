@@ -18,7 +18,8 @@ from grebe.compiler.algebra.known_types import Types
 from grebe.compiler.algebra.nodes import Filter, Node, OuterJoin, Projection, Stored
 from grebe.compiler.algebra.raising import can_raise
 from grebe.compiler.algebra.scalar import Scalar, all_of, build, column, substitute
-from grebe.compiler.plan.refresh_plan import ACTION, MergeStep, Step
+from grebe.compiler.write.steps import MergeStep, Step
+from grebe.model import ACTION
 
 
 def proof(public: Node, types: Types) -> Scalar | None:

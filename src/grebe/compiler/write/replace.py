@@ -23,7 +23,7 @@ from grebe.compiler.delta import Rules
 from grebe.compiler.delta.restrict import restrict
 from grebe.compiler.delta.touch import Touch
 from grebe.compiler.delta.weighted import key_name
-from grebe.compiler.plan.refresh_plan import CheckStep, Compute, MergeStep, Shape, Step
+from grebe.compiler.write.steps import CheckStep, Compute, MergeStep, Shape, Step
 from grebe.compiler.write.touched_rows import AFTER, BEFORE, CHECKSUM, as_merge, checksum
 from grebe.sql_text import made
 

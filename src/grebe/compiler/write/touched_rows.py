@@ -8,7 +8,8 @@ from sqlglot import exp
 
 from grebe.compiler.algebra.nodes import WEIGHT, Filter, Node, Projection, Repeat, UnionAll
 from grebe.compiler.algebra.scalar import Scalar, build, column, number, passed, text
-from grebe.compiler.plan.refresh_plan import ACTION, COPIES
+from grebe.compiler.write.steps import COPIES
+from grebe.model import ACTION
 from grebe.sql_text import made
 
 CHECKSUM = made("check")

@@ -14,7 +14,7 @@ from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.dialects.spark import Spark
 from sqlglot.generator import Generator
 
-from grebe.compiler.text.spans import Span, span_of
+from grebe.compiler.parser.spans import Span, span_of
 from grebe.errors import InternalError
 
 _HOLE: Final = "\x00"

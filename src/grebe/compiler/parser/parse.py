@@ -9,9 +9,9 @@ from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.optimizer.normalize_identifiers import normalize_identifiers
 
-from grebe.compiler.text.chains import balance
-from grebe.compiler.text.comments import blanked
-from grebe.compiler.text.dialect import READ
+from grebe.compiler.parser.chains import balance
+from grebe.compiler.parser.comments import blanked
+from grebe.compiler.parser.dialect import READ
 from grebe.errors import SqlSyntaxError, UnsupportedSQLError, Where
 
 DIALECTS: Final = ("spark", "duckdb")

@@ -68,3 +68,17 @@ class OverwriteStep:
 
 Write = AppendStep | MergeStep | OverwriteStep
 Step = Compute | ReadBoth | CheckStep | AppendStep | MergeStep | OverwriteStep
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What is stored: a definition whose columns are the storage table's, some of them hidden."""
+
+    node: Node
+    hidden: tuple[str, ...]
+    scope: tuple[str, ...] = ()
+    """The columns by which stored rows are found again: group keys or replaced keys."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.node.columns

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from grebe.compiler.text.comments import blanked
-from grebe.compiler.text.dialect import READ
-from grebe.compiler.text.spans import Span
+from grebe.compiler.parser.comments import blanked
+from grebe.compiler.parser.dialect import READ
+from grebe.compiler.parser.spans import Span
 
 
 class Word(NamedTuple):

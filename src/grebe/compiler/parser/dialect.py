@@ -18,8 +18,8 @@ from sqlglot.parsers.duckdb import DuckDBParser
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import TokenType
 
-from grebe.compiler.text.opaque import literal
-from grebe.compiler.text.spans import KEY
+from grebe.compiler.parser.opaque import literal
+from grebe.compiler.parser.spans import KEY
 
 _SPANNED: Final = (
     "_parse_select",
