@@ -10,9 +10,8 @@ import pyarrow as pa
 import pytest
 
 from formats.memory import MemoryTable
-from grebe.compiler.algebra.nodes import Values
 from grebe.engine import run
-from grebe.engine.run import Run, with_settings
+from grebe.engine.run import Run
 from grebe.engine.source_deltas import Deltas
 from grebe.errors import SchemaChangedError
 from grebe.model import Column, TableName, Window
@@ -38,39 +37,6 @@ def test_an_interrupt_while_cleaning_frees_the_leases(
     with pytest.raises(KeyboardInterrupt):
         one.refresh()
     assert registry.acquire("a.b.v", "somebody else", 60) is not None
-
-
-class Conf(dict[str, str]):
-    """The settings of a session."""
-
-    def set(self, key: str, value: str) -> None:
-        self[key] = value
-
-    def unset(self, key: str) -> None:
-        self.pop(key, None)
-
-
-def test_rules_that_the_caller_left_out_stay_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "MarkJoin", Values)
-    definition = SimpleNamespace(settings=())
-    marked: Any = SimpleNamespace(
-        definition=definition, plan=SimpleNamespace(definition=Values(("a",), ()))
-    )
-    monkeypatch.setattr(run, "walk", lambda node: [] if node is None else [node])
-    plain: Any = SimpleNamespace(definition=definition, plan=SimpleNamespace(definition=None))
-    for given in ("own.Rule,other.Rule", ""):
-        spark: Any = SimpleNamespace(conf=Conf({run._RULES: given} if given else {}))
-        for view, wanted in (
-            (marked, [run._BROKEN_RULE]),
-            (plain, []),
-            (marked, [run._BROKEN_RULE]),
-        ):
-            with_settings(spark, view)
-            found = spark.conf.get(run._RULES, "")
-            assert [rule for rule in found.split(",") if rule] == [
-                *(rule for rule in given.split(",") if rule),
-                *wanted,
-            ]
 
 
 class Forgotten:

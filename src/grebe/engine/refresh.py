@@ -61,7 +61,7 @@ from grebe.model import (
     TableName,
     Window,
 )
-from grebe.spark.tuning import tuned
+from grebe.spark.tuning import WITHOUT_CONSTRAINTS, tuned
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -71,17 +71,14 @@ if TYPE_CHECKING:
 
 ENGINE_VERSION = "0.1"
 NOT_SHOWN: Final = Reason("not-shown", "the public name did not show the rows that are stored")
-_CONSTRAINTS: Final = "spark.sql.constraintPropagation.enabled"
-"""What Spark infers from filters grows exponentially with the columns that a plan renames, until
-memory is gone; the rules put their own filters where they matter."""
 SMALL: Final = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "2",
-    _CONSTRAINTS: "false",
+    **WITHOUT_CONSTRAINTS,
 }
 """For small deltas planning and scheduling are all that counts."""
-LARGE: Final = {"spark.sql.adaptive.enabled": "true", _CONSTRAINTS: "false"}
-FULL: Final = {"spark.sql.adaptive.enabled": "true", _CONSTRAINTS: "true"}
+LARGE: Final = {"spark.sql.adaptive.enabled": "true", **WITHOUT_CONSTRAINTS}
+FULL: Final = {"spark.sql.adaptive.enabled": "true", **dict.fromkeys(WITHOUT_CONSTRAINTS, "true")}
 PLACES: Final = (
     "refresh.planned",
     "refresh.deltas",

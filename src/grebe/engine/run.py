@@ -12,7 +12,6 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from grebe.compiler.algebra.join_keys import join_keys
-from grebe.compiler.algebra.nodes import MarkJoin, walk
 from grebe.engine.choice import Pinned, not_incremental
 from grebe.engine.compile_view import fits_parents, fits_sources
 from grebe.engine.compiled_view import CompiledView
@@ -407,25 +406,8 @@ def _unforeseen(view: CompiledView, run_id: RunId, error: Exception) -> GrebeErr
     return InternalError.unforeseen(error)
 
 
-_RULES = "spark.sql.optimizer.excludedRules"
-_GIVEN_RULES = "grebe.excludedRules"
-"""Where a session keeps the rules that it was opened without: they are left out always."""
-_BROKEN_RULE = "org.apache.spark.sql.catalyst.optimizer.PushProjectionThroughUnion"
-"""Loses columns of an EXISTS in a SELECT list when it stands in two branches of a union (4.1)."""
-
-
 def with_settings(spark: SparkSession, view: CompiledView) -> SparkSession:
     """The session with the settings that the view was defined under."""
     for key, value in view.definition.settings:
         spark.conf.set(key, value)
-    given = spark.conf.get(_GIVEN_RULES, None)
-    if given is None:
-        given = spark.conf.get(_RULES, None) or ""
-        spark.conf.set(_GIVEN_RULES, given)
-    marks = any(isinstance(node, MarkJoin) for node in walk(view.plan.definition))
-    rules = [rule for rule in (given, _BROKEN_RULE if marks else "") if rule]
-    if rules:
-        spark.conf.set(_RULES, ",".join(rules))
-    else:
-        spark.conf.unset(_RULES)
     return spark

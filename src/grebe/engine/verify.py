@@ -26,7 +26,7 @@ from grebe.errors import (
 from grebe.formats.base import Source
 from grebe.formats.storage_errors import cause_of, disk_hint
 from grebe.model import Frontier, Position, SourcePoint, TableName, Version
-from grebe.spark.tuning import tuned
+from grebe.spark.tuning import WITHOUT_CONSTRAINTS, tuned
 from grebe.sql_text import PREFIX, made, quote
 
 if TYPE_CHECKING:
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 _SHOWN: Final = 10
 _STORED: Final = made("verify_stored")
 _BUCKETS: Final = 1_000_000
-SAFE: Final = {"spark.sql.constraintPropagation.enabled": "false"}
-"""Spark's own rule stumbles over subqueries inside of unions (SPARK-59042), which people write."""
 _UNHASHED: Final = ("map<", "variant")
 """Types that Spark has no hash of."""
 
@@ -72,7 +70,7 @@ def verify(
     position = tables.position(view.storage_name, lambda: spark)
     frontier = checked_frontier(view, tables, spark, position)
     try:
-        with tuned(spark, SAFE):
+        with tuned(spark, WITHOUT_CONSTRAINTS):
             rows = _compared(view, tables, spark, position or Position(frontier, None), sample)
     except GrebeError:
         raise

@@ -27,11 +27,13 @@ DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 _EXTENSION_OF = {TableFormat.ICEBERG: ICEBERG_EXTENSION, TableFormat.DELTA: DELTA_EXTENSION}
 _SQLITE = "jdbc:sqlite:"
 _EXCLUDED_RULES = "spark.sql.optimizer.excludedRules"
-_BROKEN_RULES = tuple(
+BROKEN_RULES = tuple(
     f"org.apache.spark.sql.catalyst.optimizer.{rule}"
     for rule in ("PushProjectionThroughUnion", "CombineUnions")
 )
-"""They lose the columns of a correlated subquery that is selected from a UNION ALL (SPARK-59042)."""
+"""They lose the columns of a correlated subquery that is selected from a UNION ALL (SPARK-59042).
+
+Its fix (apache/spark#58348) is not in Spark 4.1. Every session of ours is opened without them; `tuning.WITHOUT_CONSTRAINTS` is the other half of the cure."""
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _CHEAP_FORKS = "-Djdk.lang.Process.launchMechanism=VFORK" if sys.platform == "linux" else ""
 """Hadoop sets the rights of every file that it writes to a local disk with a process of its own: chmod."""
@@ -65,7 +67,7 @@ def open_session(settings: Settings, spark: SparkSession | None = None) -> Spark
     for key, value in session_conf(settings, given=spark is not None).items():
         ours.conf.set(key, value)
     excluded = str(ours.conf.get(_EXCLUDED_RULES, "") or "")
-    ours.conf.set(_EXCLUDED_RULES, ",".join(dict.fromkeys([*_words(excluded), *_BROKEN_RULES])))
+    ours.conf.set(_EXCLUDED_RULES, ",".join(dict.fromkeys([*_words(excluded), *BROKEN_RULES])))
     return ours
 
 

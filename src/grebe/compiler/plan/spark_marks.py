@@ -1,8 +1,10 @@
 """Where the mark of an EXISTS or IN is a column beside the columns that it was found by.
 
 Spark 4.1 takes such a column for an equation (`m <=> EXISTS (…)`), and loses its way when it carries
-the equation through a UNION ALL that a filter or a join reads: "key not found" in its optimizer. A
-union that shows marks is therefore computed by a statement of its own.
+the equation through a UNION ALL that a filter or a join reads: "key not found" in its optimizer
+(other rules of it have the same fault: SPARK-59042). A union that shows marks is therefore computed by
+a statement of its own. Sessions of ours are set so that they never meet it (`grebe.spark.tuning`);
+this is for programs, which run in sessions of others.
 """
 
 from __future__ import annotations

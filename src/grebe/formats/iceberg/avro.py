@@ -1,7 +1,8 @@
 """Records of an Avro container file, of which only the wanted fields are decoded.
 
 Manifests are small and read often, so this is a decoder for just them. It refuses a file that ends
-early: a torn manifest must never look like one with fewer entries.
+early: a torn manifest must never look like one with fewer entries. fastavro was measured and left
+(docs/dependencies.md): it takes a block with too few records for a whole one.
 """
 
 from __future__ import annotations
@@ -111,11 +112,17 @@ def decompress(codec: str, block: bytes) -> bytes:
     if codec == "null":
         return block
     if codec == "deflate":
-        return zlib.decompress(block, wbits=-15)
+        try:
+            return zlib.decompress(block, wbits=-15)
+        except zlib.error as error:  # which is no ValueError
+            raise ValueError(f"a block cannot be unpacked: {error}") from error
     if codec == "zstandard":
         import zstandard
 
-        return zstandard.ZstdDecompressor().decompressobj().decompress(block)
+        try:
+            return zstandard.ZstdDecompressor().decompressobj().decompress(block)
+        except zstandard.ZstdError as error:
+            raise ValueError(f"a block cannot be unpacked: {error}") from error
     if codec == "snappy":
         import pyarrow as pa
 
