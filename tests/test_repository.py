@@ -14,6 +14,7 @@ import pytest
 from evidence import LongRun, read
 
 ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "src" / "grebe"
 
 
 def tool(name: str) -> ModuleType:
@@ -208,3 +209,21 @@ def test_names_and_texts_are_quoted_in_one_place() -> None:
         if escape.search(line)
     ]
     assert found == []
+
+
+def test_every_path_that_contributors_are_told_is_there() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    named = {path for row in rows for path in re.findall(r"`([\w./-]+(?:/|\.py|\.md))`", row)}
+    assert len(named) > 30
+    ours = ("tests/", "docs/", "tools/")
+    places = {path: ROOT / path if path.startswith(ours) else SOURCE / path for path in named}
+    assert sorted(path for path, place in places.items() if not place.exists()) == []
+
+
+def test_the_glossary_is_short_and_has_no_word_twice() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## Words")[2]
+    words = re.findall(r"^\| ([^|]+) \|[^|]+\|[^|]*\|$", text, re.MULTILINE)[1:]
+    each = [word for cell in words for word in cell.split(", ")]
+    assert len(words) <= 60
+    assert len(each) == len(set(each)) > 50
