@@ -24,12 +24,12 @@ from grebe.compiler.lower import Lowered, Relation, lower
 from grebe.compiler.lower.scope import dotted
 from grebe.compiler.parser.parse import parse
 from grebe.compiler.plan.strategy import make_plan
+from grebe.compiler.text.references import base_tables
 from grebe.errors import GrebeError
 from grebe.model import Policy
 from grebe.program.assemble import Program, used_columns
 from grebe.program.duckdb_text import ident
 from grebe.program.program_sources import ProgramSource, TablePlace
-from grebe.program.verbatim_program import base_tables
 from programs.histories import advance, create
 from programs.hostile import Disguise
 from programs.lake import KINDS, Lake, Named, maintain, set_up

@@ -171,3 +171,18 @@ def test_F061_a_table_of_the_name_in_another_schema_is_not_pending(filled: Lake)
     assert filled.rows(pending(["dl"])) == [("dl", "mv", "dl", "t", 0, 0)]
     filled.run("DROP TABLE dl.t", "CREATE TABLE dl.t (g INTEGER, x INTEGER)")
     assert filled.rows(pending(["dl"])) == [("dl", "mv", "dl", "t", None, None)]
+
+
+@pytest.mark.parametrize("given", [True, False])
+@pytest.mark.parametrize("words", ["WITH", "WITH RECURSIVE"])
+def test_an_expression_that_is_defined_later_hides_no_table(
+    filled: Lake, words: str, given: bool
+) -> None:
+    sql = f"{words} a AS (SELECT g FROM t), t AS (SELECT 99 AS g) SELECT a.g FROM a"
+    schemas = {"t": {"g": "INTEGER", "x": "INTEGER"}}
+    view = compile_ivm(sql, schemas=schemas if given else None)
+    assert view.sources == ("dl.main.t",)
+    set_up(filled, view)
+    filled.run("INSERT INTO dl.t VALUES (7, 1)")
+    maintain(filled.con, view)
+    check(filled, view, sql)

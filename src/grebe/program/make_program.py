@@ -17,6 +17,7 @@ from grebe.compiler.parser.parse import DIALECTS, parse, place_of
 from grebe.compiler.plan.refresh_plan import RefreshPlan
 from grebe.compiler.plan.strategy import make_plan
 from grebe.compiler.reasons import ReasonCode, feature_of
+from grebe.compiler.text.references import base_tables
 from grebe.errors import UnsupportedSQLError
 from grebe.model import Policy, Reason
 from grebe.program.assemble import Program, used_columns
@@ -33,7 +34,6 @@ from grebe.program.program_sources import (
 from grebe.program.program_view import MaterializedView
 from grebe.program.spark_program import SparkProgram
 from grebe.program.used_names import WINDOW_MESSAGE, Reader
-from grebe.program.verbatim_program import base_tables
 
 Judge = Callable[[str, str], bool]
 """True when a text means to the engine what the user's text means."""

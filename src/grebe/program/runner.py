@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from grebe.compiler.lower.scope import dotted
 from grebe.compiler.parser.parse import parse
+from grebe.compiler.text.references import base_tables
 from grebe.errors import (
     ConflictError,
     DefinitionError,
@@ -27,7 +28,7 @@ from grebe.program.program_graph import levels, tree
 from grebe.program.program_sources import Options, ProgramSource, TablePlace, located
 from grebe.program.program_view import MaterializedView
 from grebe.program.utilities import PendingMaintenance, pending_maintenance_sql
-from grebe.program.verbatim_program import base_tables, expanded
+from grebe.program.verbatim_program import expanded
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

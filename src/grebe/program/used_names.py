@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from grebe.compiler.parser.parse import place_of
 from grebe.compiler.reasons import ReasonCode, feature_of
+from grebe.compiler.text.references import base_tables
 from grebe.errors import AmbiguousColumnError, UnsupportedSQLError
 
 WINDOW_MESSAGE = "Window functions are not supported for incremental maintenance"
@@ -31,14 +32,17 @@ class Reader:
 
     text: str
     used: dict[tuple[str, ...], dict[str, None]] = field(default_factory=dict)
+    base: frozenset[int] = frozenset()
+    """The references that mean base tables, by their place in memory: their scopes are found once."""
 
     def read(self, tree: exp.Query) -> None:
         """Collect what the whole query reads."""
+        self.base = frozenset(id(table) for table in base_tables(tree))
         for select in _selects(tree):
             self._select(select)
 
     def _select(self, select: exp.Select) -> None:
-        scope = _scope(select)
+        scope = self._scope(select)
         for parts in scope.values():
             if parts is not None:
                 self.used.setdefault(parts, {})
@@ -52,7 +56,7 @@ class Reader:
     def _column(self, column: exp.Column, select: exp.Select, scope: Scope) -> None:
         parts = [part.name for part in column.parts]
         if isinstance(column.this, exp.Star):
-            if _qualified(select, parts[0]) is not None:
+            if self._qualified(select, parts[0]) is not None:
                 self._star(select, column)
             return
         if len(parts) > 1:
@@ -64,13 +68,13 @@ class Reader:
         current: exp.Select | None = select
         while current is not None:
             for length in range(len(parts) - 1, 0, -1):
-                found, known = _find(current, parts[:length])
+                found, known = self._find(current, parts[:length])
                 if known:
                     if found is not None:
                         self.used[found][parts[length]] = None
                     return
             current = _outer(current)
-        self._bare(parts[0], column, select, _scope(select))  # a field of a struct column
+        self._bare(parts[0], column, select, self._scope(select))  # a field of a struct column
 
     def _bare(self, name: str, column: exp.Column, select: exp.Select, scope: Scope) -> None:
         if _is_alias(name, column, select):
@@ -82,7 +86,7 @@ class Reader:
         tables = list(scope.values())
         around = _outer(select)
         if not tables and around is not None:
-            self._bare(name, column, around, _scope(around))
+            self._bare(name, column, around, self._scope(around))
             return
         if len(tables) > 1:
             self._ambiguous(name, column, "several tables may have it")
@@ -117,6 +121,44 @@ class Reader:
         message = "SELECT * cannot be expanded without schemas"
         raise UnsupportedSQLError("select_star", message, hint=_HINT, where=where)
 
+    def _scope(self, select: exp.Select) -> Scope:
+        found: Scope = {}
+        clause = select.args.get("from_")
+        items = [clause.this] if clause is not None else []
+        items += [join.this for join in select.args.get("joins") or []]
+        items += select.args.get("laterals") or []
+        for item in items:
+            self._add(found, item)
+        return found
+
+    def _add(self, found: Scope, item: exp.Expr) -> None:
+        """One item of FROM with the joins nested in it."""
+        if isinstance(item, exp.Subquery) and isinstance(item.this, exp.Table) and not item.alias:
+            self._add(found, item.this)
+        elif isinstance(item, exp.Table) and isinstance(item.this, exp.Identifier):
+            parts = tuple(part.name for part in item.parts)
+            alias = item.alias or parts[-1]
+            found[_free(found, alias)] = parts if id(item) in self.base else None
+        elif isinstance(item, exp.Expr):
+            found[_free(found, item.alias)] = None
+        for join in item.args.get("joins") or []:
+            self._add(found, join.this)
+
+    def _find(
+        self, select: exp.Select, qualifier: list[str]
+    ) -> tuple[tuple[str, ...] | None, bool]:
+        """The base table behind a qualifier, and whether the qualifier is known here at all."""
+        wanted = [part.lower() for part in qualifier]
+        for alias, parts in self._scope(select).items():
+            own = [alias] if parts is None else [part.lower() for part in parts]
+            plain = parts is not None and alias == own[-1]
+            if [alias] == wanted or (plain and own[-len(wanted) :] == wanted):
+                return parts, True
+        return None, False
+
+    def _qualified(self, select: exp.Select, alias: str) -> tuple[str, ...] | None:
+        return self._find(select, [alias])[0]
+
 
 Scope = dict[str, tuple[str, ...] | None]
 """Relations of one FROM by alias: the written name of a base table, or None for a query."""
@@ -126,76 +168,11 @@ def _selects(tree: exp.Expr) -> Iterator[exp.Select]:
     yield from (node for node in tree.walk(bfs=True) if isinstance(node, exp.Select))
 
 
-def _scope(select: exp.Select) -> Scope:
-    found: Scope = {}
-    clause = select.args.get("from_")
-    items = [clause.this] if clause is not None else []
-    items += [join.this for join in select.args.get("joins") or []]
-    items += select.args.get("laterals") or []
-    for item in items:
-        _add(found, item)
-    return found
-
-
-def _add(found: Scope, item: exp.Expr) -> None:
-    """One item of FROM with the joins nested in it."""
-    if isinstance(item, exp.Subquery) and isinstance(item.this, exp.Table) and not item.alias:
-        _add(found, item.this)
-    elif isinstance(item, exp.Table) and isinstance(item.this, exp.Identifier):
-        parts = tuple(part.name for part in item.parts)
-        alias = item.alias or parts[-1]
-        found[_free(found, alias)] = None if names_cte(item) else parts
-    elif isinstance(item, exp.Expr):
-        found[_free(found, item.alias)] = None
-    for join in item.args.get("joins") or []:
-        _add(found, join.this)
-
-
 def _free(found: Scope, alias: str) -> str:
     name = alias.lower()
     while name in found:
         name += "\0"
     return name
-
-
-def names_cte(table: exp.Table) -> bool:
-    """True when the name means a common table expression that is visible there."""
-    if len(table.parts) != 1:
-        return False
-    name = table.name.lower()
-    inside: exp.Expr = table
-    current: exp.Expr | None = table.parent
-    while current is not None:
-        if name in _visible(current, inside):
-            return True
-        inside, current = current, current.parent
-    return False
-
-
-def _visible(tree: exp.Expr, inside: exp.Expr) -> list[str]:
-    """The expressions that a tree declares for what lies inside the given part of it."""
-    if isinstance(tree, exp.With) and not tree.args.get("recursive"):
-        before = tree.expressions[: tree.expressions.index(inside)]
-        return [item.alias.lower() for item in before]
-    clause = tree if isinstance(tree, exp.With) else tree.args.get("with_")
-    if not isinstance(clause, exp.With) or clause is inside:
-        return []
-    return [item.alias.lower() for item in clause.expressions]
-
-
-def _find(select: exp.Select, qualifier: list[str]) -> tuple[tuple[str, ...] | None, bool]:
-    """The base table behind a qualifier, and whether the qualifier is known here at all."""
-    wanted = [part.lower() for part in qualifier]
-    for alias, parts in _scope(select).items():
-        own = [alias] if parts is None else [part.lower() for part in parts]
-        plain = parts is not None and alias == own[-1]
-        if [alias] == wanted or (plain and own[-len(wanted) :] == wanted):
-            return parts, True
-    return None, False
-
-
-def _qualified(select: exp.Select, alias: str) -> tuple[str, ...] | None:
-    return _find(select, [alias])[0]
 
 
 def _joined_by_name(select: exp.Select) -> set[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import count
 
 from sqlglot import exp
@@ -12,7 +12,6 @@ from grebe.compiler.parser.parse import parse
 from grebe.compiler.parser.spans import spliced
 from grebe.compiler.text.references import References
 from grebe.compiler.text.verbatim import placed, references_in, without_end
-from grebe.program.used_names import names_cte
 
 Pinned = Callable[[tuple[str, ...]], str]
 """The text that reads a base table, given its name as it was written."""
@@ -26,17 +25,6 @@ def pinned_text(sql: str, dialect: str, read: Pinned) -> str:
 
     found = references_in(sql, dialect)
     return without_end(spliced(sql, placed(found, dialect, relation)), dialect)
-
-
-def base_tables(tree: exp.Expr) -> Iterator[exp.Table]:
-    """The tables of a query that are no common table expressions."""
-    for table in tree.find_all(exp.Table):
-        if isinstance(table.this, exp.Identifier) and not names_cte(table):
-            yield table
-
-
-def _parts(table: exp.Table) -> tuple[str, ...]:
-    return tuple(part.name for part in table.parts)
 
 
 def expanded(sql: str, queries: Mapping[str, str]) -> str:
