@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import grebe.errors
+from api.python_page import python_page
 from grebe.codes import CODES, DECLARATIONS, FEATURES, QUERY_REASONS, Code, Place
 from grebe.errors import GrebeError
 
@@ -216,4 +217,5 @@ PAGES_WRITTEN = {
     "reasons.md": reasons_page,
     "commands.md": commands_page,
     "errors.md": errors_page,
+    "python.md": python_page,
 }
