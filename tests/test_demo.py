@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +16,7 @@ OPTIONS = "SPARK_SUBMIT_OPTS"
 CHEAP = [word for word in os.environ.get(OPTIONS, "").split() if not word.startswith("-Dspark.")]
 GENERATED = {**os.environ, OPTIONS: " ".join(CHEAP)}
 """Spark generates code here, as it does for users; most other tests do without."""
-# Each starts a Spark of its own, which takes minutes on a busy machine.
+# It starts a Spark of its own, which takes minutes on a busy machine.
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
 
@@ -55,20 +54,3 @@ def test_the_demo_refreshes_five_views_at_the_cost_of_what_changed(tmp_path: Pat
     assert len(runs) == 10
     assert "nothing having changed: no_op" in done.stdout
     assert done.stdout.count("equals its query") == len(VIEWS)
-
-
-def test_the_example_in_the_readme_is_true(tmp_path: Path) -> None:
-    found = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    assert found is not None
-    done = subprocess.run(
-        [sys.executable, "-c", found[1]],
-        cwd=tmp_path,
-        env=GENERATED,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    first, *explained = done.stdout.splitlines()
-    assert first == "incremental 2 1"
-    assert "incremental, by upsert groups" in explained[0]
