@@ -14,16 +14,15 @@ from api.kept import NAME, STORAGE, TEXT, Kept, kept
 from formats.commit.lake import COLUMNS
 from grebe import Project
 from grebe.engine.engine import Engine
+from grebe.engine.lease import hold
 from grebe.errors import ConflictError, DefinitionError, LeaseHeldError
 from grebe.formats.ducklake.catalog import address_of
 from grebe.formats.ducklake.storage import DuckLakeStorage
 from grebe.model import Outcome, Policy, RunId, Schema, State, TableName
 from grebe.project import compile_views as builder
-from grebe.project.dead_runs import settle
 from grebe.project.definitions import Definition
-from grebe.project.lifecycle import leased
 from grebe.project.ownership import project_id
-from grebe.project.recovery import _lost_views
+from grebe.project.recovery import _write_lost_records, end_dead_runs
 from grebe.registry.records import RunRecord, ViewRecord
 
 
@@ -93,7 +92,7 @@ def test_F105_a_run_that_died_is_told_and_settled_by_whoever_comes_next(tmp_path
 
         assert shown() == {"landed": "died", "lost": "died", "alive": "running"}
         for _ in range(2):
-            settle(project, project.written())
+            end_dead_runs(project.workspace, project.written())
             assert shown() == {
                 "landed": Outcome.INCREMENTAL,
                 "lost": Outcome.FAILED,
@@ -112,7 +111,7 @@ def test_views_of_another_project_are_listed_and_left_to_it(tmp_path: Path) -> N
     storage.create(Schema("0", COLUMNS), {**named, "grebe.project": "theirs"})
     with site.project() as project:
         project.registry.drop_view(str(NAME))
-        views, others, problems = _lost_views(project)
+        views, others, problems = _write_lost_records(project.workspace)
         assert (views, problems) == ((str(NAME),), ())
         (line,) = others
         assert "duck.main.w" in line
@@ -122,7 +121,7 @@ def test_views_of_another_project_are_listed_and_left_to_it(tmp_path: Path) -> N
     with (tmp_path / "grebe.toml").open("a") as file:
         file.write('[project]\nid = "theirs"\n')
     with site.project() as project:
-        assert _lost_views(project)[0] == ("duck.main.w",)
+        assert _write_lost_records(project.workspace)[0] == ("duck.main.w",)
         (record,) = [item for item in project.registry.views() if item.name == "duck.main.w"]
         assert record.properties == (("team", "us"),)
 
@@ -169,13 +168,13 @@ def test_what_another_program_altered_is_not_undone(site: Kept) -> None:
         view = read(ours)
         theirs.alter("v", policy="strict", lag="1 hour", properties={"team": "us"})
         with pytest.raises(ConflictError) as caught:
-            ours.builder.add(view)
+            ours.workspace.builder.add(view)
         assert caught.value.code == "view-altered"
         with pytest.raises(ConflictError):
             _alter_as_read(ours, view)
         now = read(theirs)
         assert (now.policy, now.lag) == (Policy.STRICT, "1 hour")
-        ours.builder.add(read(ours))
+        ours.workspace.builder.add(read(ours))
         again = read(theirs)
         assert again.record is not None
         assert now.record is not None
@@ -183,23 +182,24 @@ def test_what_another_program_altered_is_not_undone(site: Kept) -> None:
 
 
 def _alter_as_read(project: Project, view: Definition) -> None:
-    from grebe.project.lifecycle import Given, alter
+    from grebe.project.given import Given
+    from grebe.project.lifecycle import alter
 
-    alter(project, view, Given(None, None, "full"), {})
+    alter(project.workspace, view, Given(None, None, "full"), {})
 
 
 def test_two_programs_that_find_out_the_same_do_not_stop_each_other(site: Kept) -> None:
     with site.project() as ours, site.project() as theirs:
         views = read(ours), read(theirs)
-        theirs.builder.add(views[1])
-        ours.builder.add(views[0])
+        theirs.workspace.builder.add(views[1])
+        ours.workspace.builder.add(views[0])
 
 
 def test_a_view_that_another_program_dropped_does_not_come_back(site: Kept) -> None:
     with site.project() as ours, site.project() as theirs:
         view = read(ours)
         theirs.drop("v")
-        for change in (ours.builder.add, lambda late: _alter_as_read(ours, late)):
+        for change in (ours.workspace.builder.add, lambda late: _alter_as_read(ours, late)):
             with pytest.raises(DefinitionError) as caught:
                 change(view)
             assert caught.value.code == "view-dropped"
@@ -218,7 +218,7 @@ def test_a_view_that_is_dropped_while_its_table_is_made_does_not_come_back(
 
         monkeypatch.setattr(Engine, "add", slowly)
         with pytest.raises(DefinitionError, match="was dropped"):
-            ours.builder.add(read(ours))
+            ours.workspace.builder.add(read(ours))
         assert (site.stored(), ours.registry.views()) == ([], [])
 
 
@@ -226,7 +226,7 @@ def test_properties_that_were_altered_outlive_the_next_compile(site: Kept) -> No
     with site.project() as project:
         project.alter("v", properties={"team": "us"})
     with site.project() as another:
-        another.builder.add(read(another))
+        another.workspace.builder.add(read(another))
         record = read(another).record
     assert record is not None
     assert record.properties == (("team", "us"),)
@@ -234,9 +234,9 @@ def test_properties_that_were_altered_outlive_the_next_compile(site: Kept) -> No
 
 def test_the_right_to_drop_is_kept_for_as_long_as_it_takes(site: Kept) -> None:
     with site.project() as ours, site.project() as theirs:
-        with leased(ours, [str(NAME)], 0.9):
+        with hold(ours.registry, [str(NAME)], 0.9):
             time.sleep(2)
-            with pytest.raises(LeaseHeldError), leased(theirs, [str(NAME)]):
+            with pytest.raises(LeaseHeldError), hold(theirs.registry, [str(NAME)]):
                 pass
-        with leased(theirs, [str(NAME)]):
+        with hold(theirs.registry, [str(NAME)]):
             pass

@@ -9,8 +9,8 @@ import pytest
 
 from grebe.config import load
 from grebe.project.definitions import Definition, all_written
-from grebe.project.old_versions import has_unknown_children
 from grebe.project.summary import Summary, text_digest
+from grebe.project.vacuum import has_unknown_children
 from grebe.registry.records import ViewRecord
 
 TEXT = "SELECT a FROM x.t"

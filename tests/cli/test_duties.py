@@ -23,7 +23,7 @@ from grebe.errors import (
 )
 from grebe.formats.failpoints import VARIABLE, reach
 from grebe.model import Outcome, State
-from grebe.project import old_versions
+from grebe.project import vacuum
 from grebe.spark.session import open_session
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ def test_a_view_keeps_the_settings_of_its_creation_until_it_means_something_else
     shop: Shop, spark: SparkSession
 ) -> None:
     name = shop.view("hours", HOURS)
-    before = shop.project.builder.engine.view(name)
+    before = shop.project.workspace.builder.engine.view(name)
     far = open_session(shop.project.settings, spark)
     far.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
     shop.sql("INSERT INTO lake.{s}.t VALUES (4, 'b', 5)")
@@ -392,7 +392,7 @@ def test_what_was_shown_within_the_retention_stays(
         def now(cls, tz: tzinfo | None = None) -> datetime:
             return between + timedelta(hours=1)
 
-    monkeypatch.setattr(old_versions, "datetime", Later)
+    monkeypatch.setattr(vacuum, "datetime", Later)
     moved()
     found = shop.project.read(name, as_of=between).collect()
     assert sorted(tuple(row) for row in found) == before

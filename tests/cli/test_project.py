@@ -26,7 +26,7 @@ from grebe.errors import (
 from grebe.model import Outcome, Policy, State
 from grebe.project import seeds
 from grebe.project.definitions import all_written
-from grebe.project.seeds import plant
+from grebe.project.seeds import make_missing
 from grebe.registry import Registry
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ def test_F208_F210_F218_F219_F221_a_view_that_nobody_refreshes_by_itself(shop: S
     position = view.status().standing.position
     assert position is not None
     assert position.frontier is not None
-    head = project.look().head(project.settings.resolve(f"{shop.schema}.t"))
+    head = project.workspace.heads().head(project.settings.resolve(f"{shop.schema}.t"))
     assert [point.version for _, point in position.frontier.sources] == [head.version]
     view.verify()
     # What is inside the retention can still be read after a vacuum.
@@ -228,7 +228,7 @@ def test_F208_F210_F218_F219_F221_a_view_that_nobody_refreshes_by_itself(shop: S
     facts = project.written()[str(view.name)].facts
     assert facts is not None
     assert facts.storage is not None
-    identity = project.look().head(facts.storage).identity
+    identity = project.workspace.heads().head(facts.storage).identity
 
     def files() -> list[Path]:
         return [file for file in shop.folder.rglob("*.parquet") if facts.storage.name in str(file)]  # type: ignore[union-attr]
@@ -237,7 +237,7 @@ def test_F208_F210_F218_F219_F221_a_view_that_nobody_refreshes_by_itself(shop: S
     view.drop()
     assert not files()
     project.define_view(manual, build=True)
-    assert project.look().head(facts.storage).identity != identity
+    assert project.workspace.heads().head(facts.storage).identity != identity
 
 
 def test_F219_a_dropped_view_is_gone_and_its_name_is_free(shop: Shop) -> None:
@@ -491,19 +491,19 @@ def test_seeds_make_only_what_is_missing(
         f"CREATE TABLE lake.{shop.schema}.u (a INT) USING iceberg;\n-- one; row\n"
         f"INSERT INTO lake.{shop.schema}.u VALUES (1)\n"
     )
-    assert plant(project)
-    assert not plant(project)
+    assert make_missing(project.workspace)
+    assert not make_missing(project.workspace)
     assert project.sql(f"SELECT * FROM lake.{shop.schema}.u").count() == 1
     # Somebody else makes the table after we looked: that is what was wanted.
     seen: list[bool] = []
     monkeypatch.setattr(seeds, "_exists", lambda *_: len(seen) > 0 or bool(seen.append(True)))
-    assert plant(project)
+    assert make_missing(project.workspace)
     monkeypatch.undo()
     assert project.sql(f"SELECT * FROM lake.{shop.schema}.u").count() == 1
     file.write_text(f"CREATE TABLE lake.{shop.schema}.w AS SELECT nothing")
     file.rename(file.with_name(f"{shop.schema}.w.sql"))
     with pytest.raises(DefinitionError, match="cannot be run"):
-        plant(project)
+        make_missing(project.workspace)
     file.with_name(f"{shop.schema}.w.sql").unlink()
 
 

@@ -122,7 +122,7 @@ def test_columns_that_no_view_reads_change_nothing_and_are_looked_at_once(
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("it was compiled again")
 
-    monkeypatch.setattr(type(lake.project.builder), "refresh", refuse)
+    monkeypatch.setattr(type(lake.project.workspace.builder), "refresh", refuse)
     assert [item.outcome for item in refreshed(history)] == [Outcome.NO_OP]
 
 

@@ -16,12 +16,12 @@ from grebe.api import Project
 
 WORK = """
 import sys
-from grebe.cli.asking import agreed
-from grebe.cli.output import Face, Format, show
-with Face(sys.argv[1]).project() as project:
-    project.say("working on [red] lake")
+from grebe.cli.confirm import confirm
+from grebe.cli.output import Session, Format, show
+with Session(sys.argv[1]).project() as project:
+    project.workspace.say("working on [red] lake")
     show({"done": True}, "done", Format.JSON)
-    project.say("working again")
+    project.workspace.say("working again")
     print("direct", flush=True)
 """
 

@@ -2,58 +2,40 @@
 
 from __future__ import annotations
 
-import json
-import time
-import uuid
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
-from datetime import UTC, datetime, timedelta
-from functools import cached_property
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from grebe.api import reading
-from grebe.api.adoption import Adoption, adopt
-from grebe.api.dag import Dag
-from grebe.api.explained import Explained, Readiness, readiness
 from grebe.api.results import Results
 from grebe.api.view import View
-from grebe.compiler.reasons import ReasonCode
 from grebe.config import Settings, load
-from grebe.engine.extras import require_extras
-from grebe.engine.place import refuse_moved, settle_in
-from grebe.engine.result import RefreshResult
+from grebe.engine.place import refuse_moved
 from grebe.engine.tables import Tables
-from grebe.engine.view_graph import levels
-from grebe.errors import GrebeError, UnknownTableError, did_you_mean
-from grebe.model import Outcome, Policy, RunId, State, TableName
-from grebe.project import lifecycle
-from grebe.project.dead_runs import settle, told
-from grebe.project.definitions import Definition, all_written, columns_of_views
-from grebe.project.history import Runs
-from grebe.project.lifecycle import GivenDefinition
-from grebe.project.lookup import Lookup
-from grebe.project.old_versions import expire_old
-from grebe.project.planning import Plans, planned, standing_still
+from grebe.model import Policy, TableName
+from grebe.project import adoption, lifecycle, planning, reading, refreshing, verifying
+from grebe.project.adoption import Adoption
+from grebe.project.dag import Dag, dag
+from grebe.project.definitions import Definition
+from grebe.project.explained import Explained, explain_view
+from grebe.project.given import Given, GivenDefinition, policy_given, text_from
+from grebe.project.past_runs import Runs, history
+from grebe.project.planning import Plans
 from grebe.project.recovery import Recovered, recover
 from grebe.project.retention import Retention, Vacuumed, retention
-from grebe.project.seeds import plant
-from grebe.project.selection import Selection, exact_name, select
-from grebe.project.standing import Heads, Standing, refreshed_at, replaced_parents, standings
-from grebe.project.status import Status, Statuses
+from grebe.project.selection import Selection
+from grebe.project.status import Statuses, statuses
 from grebe.project.steps_ran import StepsRan, steps_ran
-from grebe.registry.records import RunRecord, ViewRecord
-from grebe.stored_properties import KEYS
+from grebe.project.vacuum import vacuum
+from grebe.project.verifying import Verdicts
+from grebe.project.workspace import Say, Workspace
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from grebe.engine.engine import Engine
     from grebe.engine.verify import Report
-    from grebe.project.compile_views import Builder
     from grebe.registry import Registry
-
-Say = Callable[[str], None]
 
 
 class Project:
@@ -63,10 +45,7 @@ class Project:
         self, settings: Settings, spark: SparkSession | None = None, say: Say | None = None
     ) -> None:
         refuse_moved(settings)
-        self.settings = settings
-        self.say: Say = say or (lambda _: None)
-        self._given = spark
-        self._closing = ExitStack()
+        self.workspace = Workspace(settings, spark, say)
 
     @classmethod
     def open(
@@ -105,11 +84,15 @@ class Project:
             ConfigError: grebe.toml names the former place, or files that belong to the original.
             LeaseHeldError: a run that began before the folder was moved goes on.
         """
-        return adopt(load(folder), lambda: cls.open(folder, spark=spark, say=say), fresh=fresh)
+
+        def reopened() -> Workspace:
+            return cls.open(folder, spark=spark, say=say).workspace
+
+        return adoption.adopt(load(folder), reopened, fresh=fresh)
 
     def close(self) -> None:
         """Give the registry's connections back; Spark goes on, it may be somebody else's too."""
-        self._closing.close()
+        self.workspace.close()
 
     def __enter__(self) -> Project:
         return self
@@ -123,82 +106,40 @@ class Project:
     # --- what it stands on ----------------------------------------------------------------------
 
     @property
+    def settings(self) -> Settings:
+        """What its grebe.toml says."""
+        return self.workspace.settings
+
+    @property
     def spark(self) -> SparkSession:
         """The session in use, started at first use."""
-        return self.engine.spark
+        return self.workspace.spark
 
-    @cached_property
+    @property
     def tables(self) -> Tables:
         """The tables of the configured catalogs."""
-        return Tables(self.settings)
+        return self.workspace.tables
 
-    @cached_property
+    @property
     def engine(self) -> Engine:
         """What compiles and runs."""
-        from grebe.engine.engine import Engine
+        return self.workspace.engine
 
-        require_extras(self.settings)
-        engine = Engine(self.settings, self._given, self.registry)
-        if self._given is None:
-            self.say("starting Spark")
-        return engine
-
-    @cached_property
+    @property
     def registry(self) -> Registry:
         """The journal of views, runs and leases."""
-        from grebe.registry import Registry
-
-        if not self.has_registry():
-            require_extras(self.settings)  # before one is made
-        opened = Registry.open(self.settings.registry_url)
-        self._closing.callback(opened.close)
-        settle_in(self.settings)
-        return opened
-
-    @cached_property
-    def builder(self) -> Builder:
-        """What makes views from texts."""
-        from grebe.project.compile_views import Builder
-
-        return Builder(self.engine, self.registry, self.say)
-
-    def look(self) -> Heads:
-        """One look at the tables as they are now."""
-        return Heads(self.tables, lambda: self.spark)
+        return self.workspace.registry
 
     # --- views ----------------------------------------------------------------------------------
 
     def written(self) -> dict[str, Definition]:
         """Every view as it is written now, by full name."""
-        return all_written(self.settings, self._records(), lambda: self.spark, self._compiled)
-
-    def _compiled(self, view: Definition) -> dict[str, str] | None:
-        """The columns of a view as the engine compiled this very text of it, if it did."""
-        engine = self.__dict__.get("engine")  # asking for it would start Spark
-        made = engine.views.get(view.key) if engine else None
-        if made is None or dict(made.definition.properties).get(KEYS["definition"]) != view.text:
-            return None
-        return dict(made.columns)
-
-    def _records(self) -> list[ViewRecord]:
-        """What the registry knows; a project that never ran has none, and looking makes none."""
-        return self.registry.views() if self.has_registry() else []
-
-    def has_registry(self) -> bool:
-        """False for a project that never ran: looking at it makes no registry."""
-        url = self.settings.registry_url
-        return not url.startswith("sqlite:///") or Path(url.removeprefix("sqlite:///")).exists()
-
-    def columns(self) -> Lookup:
-        """The columns of tables and views, for definitions that name none."""
-        return Lookup(
-            self.settings, columns_of_views(self.written(), self._compiled), lambda: self.spark
-        )
+        return self.workspace.written()
 
     def views(self, selection: Selection = None) -> list[View]:
         """The views of the project, by name."""
-        names = self._selected(self.written(), selection)
-        return [View(self, written.name) for written in names.values()]
+        chosen = self.workspace.selected(self.written(), selection)
+        return [View(self.workspace, view.name) for view in chosen.values()]
 
     def view(self, name: str) -> View:
         """The view of that name.
@@ -206,34 +147,9 @@ class Project:
         Raises:
             UnknownTableError: there is none; the hint names the closest.
         """
-        return View(self, self._named(name).name)
+        return View(self.workspace, self.workspace.named(name).name)
 
     __getitem__ = view
-
-    def _named(self, name: str | TableName) -> Definition:
-        views = self.written()
-        defaults = (self.settings.defaults.catalog, self.settings.defaults.schema)
-        full = exact_name(str(name), views, None if isinstance(name, TableName) else defaults)
-        full = full or str(name if isinstance(name, TableName) else self.settings.resolve(name))
-        if full not in views:
-            raise UnknownTableError(
-                f'view "{full}" does not exist',
-                hint=did_you_mean(full, list(views)) or "see `grebe status`",
-                code="unknown-view",
-            )
-        return views[full]
-
-    def _selected(
-        self, views: Mapping[str, Definition], selection: Selection
-    ) -> dict[str, Definition]:
-        defaults = self.settings.defaults
-        names = select(
-            selection,
-            {name: view.parents_among(views) for name, view in views.items()},
-            {name: () if view.error else view.tags for name, view in views.items()},
-            (defaults.catalog, defaults.schema),
-        )
-        return {name: view for name, view in views.items() if name in names}
 
     def create_view(  # noqa: PLR0913  every option of a view, by name
         self,
@@ -263,28 +179,9 @@ class Project:
         Raises:
             DefinitionError: the definition means nothing, or the name is taken.
         """
-        given = lifecycle.Given(name, definition, policy, lag, schedule)
-        there = lifecycle.kept_instead(self, given)
-        if there is not None:
-            return View(self, there)
-        written = lifecycle.new_view(self, given, replaces=replace)
-        before = self.written()
-        views = {**before, written.key: written}
-        levels({key: item.parents_among(views) for key, item in views.items()})
-        _, failed = self.builder.added(views, written.parents_among(views))
-        if failed:
-            raise next(iter(failed.values()))
-        self.builder.add(written)
-        view = View(self, written.name)
-        if build:
-            try:
-                view.refresh()
-            except GrebeError as error:
-                # What may go through the next time, or is somebody else's by now, stays.
-                if written.key not in before and not getattr(error, "retryable", False):
-                    lifecycle.undo(self, written.name)
-                raise
-        return view
+        given = Given(name, definition, policy, lag, schedule)
+        made = lifecycle.create(self.workspace, given, build=build, replaces=replace)
+        return View(self.workspace, made)
 
     def define_view(self, definition: Mapping[str, Any], *, build: bool = False) -> View:
         """A view from a declarative definition; its name is its `$type`."""
@@ -306,7 +203,7 @@ class Project:
         """
 
         def define(made_by: Callable[[], object]) -> View:
-            text = lifecycle.text_from(made_by)
+            text = text_from(made_by)
             return self.create_view(
                 name or made_by.__name__,
                 text,
@@ -323,57 +220,11 @@ class Project:
 
     def status(self, selection: Selection = None) -> Statuses:
         """Where the chosen views stand; needs no Spark where the catalogs can be read without."""
-        views = self.written()
-        chosen = self._selected(views, selection)
-        look = self.look()
-        stands = standings(views, look)
-        latest, landed = self._latest(), self._latest(landed=True)
-        return Statuses(
-            self._status(
-                view,
-                stands[name],
-                latest.get(name),
-                refreshed_at(view, stands[name], landed.get(name), look),
-            )
-            for name, view in chosen.items()
-        )
-
-    def _latest(self, *, landed: bool = False) -> dict[str, RunRecord]:
-        return self.registry.latest(landed=landed) if self.has_registry() else {}
-
-    def _status(
-        self, view: Definition, stand: Standing, last: RunRecord | None, refreshed: datetime | None
-    ) -> Status:
-        broken = view.error is not None
-        schedule = None if broken else view.schedule
-        return Status(
-            name=view.name,
-            state=stand.state,
-            policy=Policy.AUTO if broken else view.policy,
-            lag=None if broken else view.lag,
-            schedule=schedule,
-            standing=stand,
-            last=last,
-            data_time=stand.data_time,
-            next_time=next_time(schedule, last),
-            file=view.file,
-            error=stand.error,
-            last_refresh=refreshed,
-        )
+        return statuses(self.workspace, selection)
 
     def history(self, selection: Selection = None, *, limit: int | None = 50) -> Runs:
         """Runs of the chosen views, newest first."""
-        if not self.has_registry():
-            return Runs()
-        return told(self._runs(selection, limit), self.registry)
-
-    def _runs(self, selection: Selection, limit: int | None) -> list[RunRecord]:
-        if not selection:
-            return self.registry.runs(limit=limit)
-        chosen = self._selected(self.written(), selection)
-        if len(chosen) == 1:
-            return self.registry.runs(next(iter(chosen)), limit)
-        return [run for run in self.registry.runs(limit=None) if run.view in chosen][:limit]
+        return history(self.workspace, selection, limit)
 
     def dag(self, selection: Selection = None) -> Dag:
         """The graph of the chosen views; needs no Spark.
@@ -381,18 +232,7 @@ class Project:
         Raises:
             CycleError: views read each other in a circle.
         """
-        views = self.written()
-        chosen = self._selected(views, selection)
-        parents = {name: view.parents_among(views) for name, view in chosen.items()}
-        levels({name: view.parents_among(views) for name, view in views.items()})
-        sources = {
-            name: [table for table in view.tables if table not in views]
-            for name, view in chosen.items()
-            if view.error is None
-        }
-        stands = standings(views, self.look())
-        inside = {name: [p for p in above if p in chosen] for name, above in parents.items()}
-        return Dag(inside, sources, {name: str(stands[name].state) for name in chosen})
+        return dag(self.workspace, selection)
 
     def explain(self, what: str | Path) -> Explained:
         """Whether and how a view is maintained incrementally, and why.
@@ -403,16 +243,7 @@ class Project:
         Raises:
             UnknownTableError: it can only be a name, and no view has it.
         """
-        views = self.written()
-        known = lifecycle.meant(self, what, views) or lifecycle.unsaved(self, what)
-        if known.error:
-            raise known.error
-        if known.is_as_compiled and known.facts:
-            document = json.loads(known.facts.explanation)
-        else:
-            document = self._explained(known, views)
-        ready = self._readiness(known, views)
-        return Explained(known.name, known.policy, document, ready, *known.layout)
+        return explain_view(self.workspace, what)
 
     def steps_ran(self, view: str | TableName, run: str | None = None) -> StepsRan:
         """The steps that the last run of a view ran, or those of the run that is named.
@@ -420,19 +251,7 @@ class Project:
         Raises:
             RefreshError: no steps of it are known.
         """
-        registry = self.registry if self.has_registry() else None
-        return steps_ran(registry, self._named(view).name, run)
-
-    def _explained(self, view: Definition, views: Mapping[str, Definition]) -> dict[str, Any]:
-        from grebe.compiler.explain import explain
-
-        self.builder.compiled(views, view.parents_among(views))
-        return explain(self.builder.compile(view).plan).to_dict()
-
-    def _readiness(
-        self, view: Definition, views: Mapping[str, Definition]
-    ) -> tuple[Readiness, ...]:
-        return readiness(view, [t for t in view.tables if t not in views], self.look())
+        return steps_ran(self.workspace, self.workspace.named(view).name, run)
 
     def plan(
         self,
@@ -445,17 +264,8 @@ class Project:
 
         What changes in a view that is refreshed first is not known before: `parent-moves`.
         """
-        views = self.written()
-        names = set(self._selected(views, selection))
-        chosen = Policy.FULL if full else lifecycle.policy_given(policy)
-        levels({name: view.parents_among(views) for name, view in views.items()})
-        if not names:
-            return Plans()
-        if chosen is not Policy.FULL:
-            fresh = self._all_fresh(views, names, RunId("plan"), time.monotonic())
-            if fresh is not None:
-                return Plans(standing_still(views[str(item.view)]) for item in fresh)
-        return Plans(planned(self, views, names, chosen))
+        chosen = Policy.FULL if full else policy_given(policy)
+        return planning.plan(self.workspace, selection, chosen)
 
     # --- doing ----------------------------------------------------------------------------------
 
@@ -473,54 +283,8 @@ class Project:
         A view that fails holds back only what reads it; look at `Results.failed`. When no source
         moved, nothing is written to any table, and Spark is not started.
         """
-        run_id = RunId(uuid.uuid4().hex[:12])
-        begun = time.monotonic()
-        views = self.written()
-        names = list(self._selected(views, selection))
-        chosen = Policy.FULL if full else lifecycle.policy_given(policy)
-        parents = {name: view.parents_among(views) for name, view in views.items()}
-        levels(parents)
-        settle(self, views)
-        if not names:
-            return Results()
-        if chosen is not Policy.FULL:
-            fresh = self._all_fresh(views, set(names), run_id, begun)
-            if fresh is not None:
-                return fresh.noted(views)
-        if plant(self):
-            views = self.written()
-        done = self.builder.refresh(views, names, run_id, policy=chosen, jobs=jobs)
-        # Also where no row changed: a frontier that moves alone is a version, too.
-        expire_old(self, [str(item.view) for item in done if item.outcome is not Outcome.FAILED])
-        return Results(done).noted(views)
-
-    def _all_fresh(
-        self, views: Mapping[str, Definition], wanted: set[str], run_id: RunId, begun: float
-    ) -> Results | None:
-        """The results when nothing is to be done for any view, else None."""
-        stands = standings({name: views[name] for name in sorted(wanted)}, self.look())
-        if any(stand.state is not State.FRESH or stand.settles for stand in stands.values()):
-            return None
-        if any(views[name].policy is Policy.FULL or _by_clock(views[name]) for name in wanted):
-            return None
-        if any(replaced_parents(views[name], views) for name in wanted):
-            return None
-        parents = {name: views[name].parents_among(views) for name in sorted(wanted)}
-        results = Results()
-        for level in levels(parents):
-            for name in level:
-                position = stands[name].position
-                results.append(
-                    RefreshResult(
-                        views[name].name,
-                        Outcome.NO_OP,
-                        run_id,
-                        time.monotonic() - begun,
-                        frontier=position.frontier if position else None,
-                        version=position.version if position else None,
-                    )
-                )
-        return results
+        chosen = Policy.FULL if full else policy_given(policy)
+        return Results(refreshing.refresh(self.workspace, selection, chosen, jobs))
 
     def verify(self, selection: Selection = None, *, sample: float | None = None) -> list[Report]:
         """Reports that the chosen views equal their queries at their frontiers.
@@ -530,20 +294,18 @@ class Project:
         Raises:
             CheckFailedError: the first that does not, with the rows that differ.
         """
-        chosen = self._selected(self.written(), selection)
-        return [self.verify_one(view.name, sample) for view in chosen.values()]
+        chosen = self.workspace.selected(self.written(), selection)
+        return [verifying.verify_one(self.workspace, view, sample) for view in chosen.values()]
 
-    def verify_one(self, name: TableName, sample: float | None = None) -> Report:
-        """The report of one view."""
-        compiled = reading.compiled(self, self._named(name))
-        self.say(f"verifying {name}")
-        return self.engine.verify(compiled.name.quoted(), sample)
+    def verdicts(self, selection: Selection = None, *, sample: float | None = None) -> Verdicts:
+        """What verify says of each chosen view, whatever it says of the others."""
+        return verifying.verify_all(self.workspace, selection, sample)
 
     def read(
         self, name: TableName | str, *, as_of: str | int | datetime | None = None
     ) -> DataFrame:
         """The rows that a view shows, now or as of a version or a time of the view itself."""
-        return reading.read(self, self._named(name), as_of)
+        return reading.read(self.workspace, self.workspace.named(name), as_of)
 
     def sql(self, text: str) -> DataFrame:
         """A query or statement in the project's session."""
@@ -551,7 +313,7 @@ class Project:
 
     def retention(self) -> Retention:
         """The oldest version of each source that any view needs, and how to expire the others."""
-        return retention(self.written(), self.look())
+        return retention(self.written(), self.workspace.heads())
 
     # --- changing -------------------------------------------------------------------------------
 
@@ -569,14 +331,17 @@ class Project:
 
         An empty text takes a lag or a schedule away.
         """
-        given = lifecycle.Given(None, sql, policy, lag, schedule)
-        return View(self, lifecycle.alter(self, self._named(name), given, dict(properties or {})))
+        view, given = self.workspace.named(name), Given(None, sql, policy, lag, schedule)
+        done = lifecycle.alter(self.workspace, view, given, dict(properties or {}))
+        return View(self.workspace, done)
 
-    def doomed(self, name: TableName | str, *, cascade: bool = False) -> tuple[TableName, ...]:
+    def views_to_drop(
+        self, name: TableName | str, *, cascade: bool = False
+    ) -> tuple[TableName, ...]:
         """The views that `drop` would remove, children before parents."""
-        return tuple(
-            view.name for view in lifecycle.doomed(self, self._named(name), cascade=cascade)
-        )
+        view = self.workspace.named(name)
+        found = lifecycle.views_to_drop(self.workspace, view, cascade=cascade)
+        return tuple(item.name for item in found)
 
     def drop(self, name: TableName | str, *, cascade: bool = False) -> tuple[TableName, ...]:
         """Remove a view, its rows and its record; with `cascade` also the views that read it.
@@ -585,33 +350,14 @@ class Project:
             DefinitionError: other views read it.
             LeaseHeldError: it is being refreshed.
         """
-        return lifecycle.drop(self, self._named(name), cascade=cascade)
+        return lifecycle.drop(self.workspace, self.workspace.named(name), cascade=cascade)
 
     def vacuum(
         self, name: TableName | str, *, retention: str = "7 days", force: bool = False
     ) -> Vacuumed:
         """Remove old versions of a view, but none that another view still needs unless forced."""
-        return lifecycle.vacuum(self, self._named(name), retention, force=force)
+        return vacuum(self.workspace, self.workspace.named(name), retention, force=force)
 
     def recover(self) -> Recovered:
         """Settle what died, and write the registry again from the tables where it is lost."""
-        return recover(self)
-
-
-def _by_clock(view: Definition) -> bool:
-    """True when the rows of a view change although no source does."""
-    return view.facts is not None and any(
-        code == ReasonCode.TIME_FUNCTION for code, _ in view.facts.reasons
-    )
-
-
-def next_time(schedule: str | None, last: RunRecord | None) -> datetime | None:
-    """When a view is due by its schedule."""
-    if schedule is None:
-        return None
-    from grebe.schedule import schedule as read
-
-    now = datetime.now(UTC)
-    since = last.begun_at if last and last.begun_at else now
-    due = read(schedule).after(since)
-    return max(due, now - timedelta(0)) if due else None
+        return recover(self.workspace)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from grebe.engine.result import RefreshResult
 from grebe.model import Outcome
-from grebe.project.tabular import Tabular, error_to_dict
-
-if TYPE_CHECKING:
-    from grebe.project.definitions import Definition
+from grebe.tabular import Tabular, error_to_dict
 
 
 class Results(list[RefreshResult], Tabular):
@@ -21,12 +17,6 @@ class Results(list[RefreshResult], Tabular):
     def failed(self) -> list[RefreshResult]:
         """The views that failed."""
         return [item for item in self if item.outcome is Outcome.FAILED]
-
-    def noted(self, views: Mapping[str, Definition]) -> Results:
-        """The same, with what people should know of a view whatever was done with it."""
-        return Results(
-            replace(item, reasons=(*item.reasons, *views[str(item.view)].notes)) for item in self
-        )
 
     def rows(self) -> tuple[Sequence[str], list[Sequence[object]]]:
         """One line per view."""

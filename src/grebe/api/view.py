@@ -1,4 +1,4 @@
-"""One view of a project."""
+"""One view of a project: a name, and what can be done with what stands behind it."""
 
 from __future__ import annotations
 
@@ -6,31 +6,37 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, overload
 
-from grebe.model import Outcome, Policy, State, TableName
-from grebe.project.tabular import Tabular
+from grebe.model import Policy, State, TableName
+from grebe.project import lifecycle, planning, reading
+from grebe.project.explained import Explained, explain_view
+from grebe.project.given import Given, policy_given
+from grebe.project.past_runs import history
+from grebe.project.planning import RefreshPreview
+from grebe.project.refreshing import refresh_one
+from grebe.project.retention import Vacuumed
+from grebe.project.status import Status, statuses
+from grebe.project.steps_ran import StepsRan, steps_ran
+from grebe.project.vacuum import vacuum
+from grebe.project.verifying import verify_one
+from grebe.project.workspace import Workspace
 from grebe.registry.records import RunRecord
+from grebe.tabular import Tabular
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from grebe.api.explained import Explained
-    from grebe.api.project import Project
     from grebe.engine.result import RefreshResult
     from grebe.engine.verify import Report
-    from grebe.project.planning import RefreshPreview
-    from grebe.project.retention import Vacuumed
-    from grebe.project.status import Status
-    from grebe.project.steps_ran import StepsRan
 
 LAST: Final = "last"
 """Stands for the last run that computed something."""
 
 
 class View(Tabular):
-    """A handle: the name of a view, and the project that it is in."""
+    """A handle: the name of a view, and what its project stands on."""
 
-    def __init__(self, project: Project, name: TableName) -> None:
-        self.project = project
+    def __init__(self, workspace: Workspace, name: TableName) -> None:
+        self.workspace = workspace
         self.name = name
 
     def refresh(self, *, full: bool = False, policy: Policy | str | None = None) -> RefreshResult:
@@ -41,19 +47,12 @@ class View(Tabular):
         Raises:
             GrebeError: the refresh failed; nothing of it is visible.
         """
-        results = self.project.refresh(self._exact(), full=full, policy=policy)
-        result = next(item for item in results if item.view == self.name)
-        if result.outcome is Outcome.FAILED:
-            errors = [item.error for item in results if item.error is not None]
-            if result.error is not None:
-                raise result.error
-            if errors:
-                raise errors[0]
-        return result
+        chosen = Policy.FULL if full else policy_given(policy)
+        return refresh_one(self.workspace, self.name, chosen)
 
     def status(self) -> Status:
         """Where the view stands; needs no Spark."""
-        return next(iter(self.project.status(self._exact())))
+        return next(iter(statuses(self.workspace, str(self.name))))
 
     @property
     def state(self) -> State:
@@ -76,18 +75,17 @@ class View(Tabular):
             RefreshError: no steps of that run are known.
         """
         if run is None:
-            return self.project.explain(self._exact())
-        return self.project.steps_ran(self.name, None if run == LAST else run)
+            return explain_view(self.workspace, str(self.name))
+        return steps_ran(self.workspace, self.name, None if run == LAST else run)
 
     def plan(self) -> RefreshPreview:
         """What a refresh would do now; nothing is written."""
-        return next(
-            iter(item for item in self.project.plan(self._exact()) if item.view == self.name)
-        )
+        plans = planning.plan(self.workspace, str(self.name), None)
+        return next(item for item in plans if item.view == self.name)
 
     def history(self, limit: int | None = 50) -> Sequence[RunRecord]:
         """Runs, newest first."""
-        return self.project.history(self._exact(), limit=limit)
+        return history(self.workspace, str(self.name), limit)
 
     def verify(self, *, sample: float | None = None) -> Report:
         """A report that the view equals its query at its frontier.
@@ -97,11 +95,11 @@ class View(Tabular):
         Raises:
             CheckFailedError: with the rows that differ.
         """
-        return self.project.verify_one(self.name, sample)
+        return verify_one(self.workspace, self.workspace.named(self.name), sample)
 
     def read(self, as_of: str | int | datetime | None = None) -> DataFrame:
         """The rows that the view shows, now or as of a version or time of the view itself."""
-        return self.project.read(self.name, as_of=as_of)
+        return reading.read(self.workspace, self.workspace.named(self.name), as_of)
 
     def alter(
         self,
@@ -113,27 +111,24 @@ class View(Tabular):
         sql: str | None = None,
     ) -> View:
         """Change settings without a rebuild; another query makes the view invalid until rebuilt."""
-        self.project.alter(
-            self.name, policy=policy, lag=lag, schedule=schedule, properties=properties, sql=sql
-        )
+        view, given = self.workspace.named(self.name), Given(None, sql, policy, lag, schedule)
+        lifecycle.alter(self.workspace, view, given, dict(properties or {}))
         return self
 
     def drop(self, *, cascade: bool = False) -> tuple[TableName, ...]:
         """Remove the view, its rows and its record; refused when other views read it."""
-        return self.project.drop(self.name, cascade=cascade)
+        return lifecycle.drop(self.workspace, self.workspace.named(self.name), cascade=cascade)
 
     def vacuum(self, retention: str = "7 days", *, force: bool = False) -> Vacuumed:
         """Remove old versions of the view, but none that another view still needs."""
-        return self.project.vacuum(self.name, retention=retention, force=force)
-
-    def _exact(self) -> str:
-        return str(self.name)
+        return vacuum(self.workspace, self.workspace.named(self.name), retention, force=force)
 
     def __repr__(self) -> str:
         return f'<view "{self.name}">'
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, View) and (other.name, other.project) == (self.name, self.project)
+        own = (self.name, self.workspace)
+        return isinstance(other, View) and (other.name, other.workspace) == own
 
     def __hash__(self) -> int:
         return hash(self.name)

@@ -33,17 +33,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code = get_command(app).main(given, prog_name="grebe", standalone_mode=False)
     except ClickException as error:
-        tell(_misused(error), as_json=_wants_json(given))
+        report(_misused(error), as_json=_wants_json(given))
         return NOT_UNDERSTOOD
     except GrebeError as error:
-        tell(error, as_json=_wants_json(given))
+        report(error, as_json=_wants_json(given))
         return NOT_UNDERSTOOD if isinstance(error, _NOT_UNDERSTOOD) else FAILED
     except BrokenPipeError:
         return FAILED
     except Exception as error:
         if "-v" in given or "--verbose" in given:
             sys.stderr.write(masked("".join(format_exception(error))))
-        tell(_unexpected(error), as_json=_wants_json(given))
+        report(_unexpected(error), as_json=_wants_json(given))
         return FAILED
     if code == _INTERRUPTED:
         sys.stderr.write("stopped; nothing of an unfinished refresh is visible\n")
@@ -65,15 +65,15 @@ def _unexpected(error: Exception) -> GrebeError:
     )
 
 
-def tell(error: GrebeError, *, as_json: bool) -> None:
-    """An error for a person on stderr, or for a program on stdout."""
+def report(error: GrebeError, *, as_json: bool) -> None:
+    """Write an error for a person to stderr, or for a program to stdout."""
     if as_json:
         _write_document(error)
     sys.stderr.write(f"error [{error.code}]: {error.explain()}\n")
 
 
 def _write_document(error: GrebeError) -> None:
-    from grebe.project.tabular import error_to_dict
+    from grebe.tabular import error_to_dict
 
     sys.stdout.write(json.dumps({"error": error_to_dict(error)}) + "\n")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grebe.cli.output import Face, Format, print_error, print_out, show
+from grebe.cli.output import Format, Session, print_error, print_out, show
 
 if TYPE_CHECKING:
     from grebe.model import Reason
@@ -62,7 +62,7 @@ def settings(
     _: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True)] = False,
 ) -> None:
     """What every command shares."""
-    context.obj = Face(folder, quiet, verbose)
+    context.obj = Session(folder, quiet, verbose)
 
 
 @app.command()
@@ -74,8 +74,8 @@ def init(
     """Write a project that runs at once: settings, three views, sample data, a README."""
     from grebe.cli.sample import write_sample
 
-    face: Face = context.obj
-    files = write_sample(Path(face.folder) / folder)
+    session: Session = context.obj
+    files = write_sample(Path(session.folder) / folder)
     step = f"cd {folder} && " if str(folder) != "." else ""
     lines = [f"wrote {len(files)} files in {folder}", *(f"  {file}" for file in files)]
     document = {"folder": str(folder), "files": [str(file) for file in files]}
@@ -191,10 +191,8 @@ def verify(
     output: Output = Format.TEXT,
 ) -> int:
     """Does each view equal its query at the versions it names? EXCEPT ALL both ways."""
-    from grebe.api.verifying import Verdicts
-
     with context.obj.project() as project:
-        found = Verdicts.of(project, selection, sample)
+        found = project.verdicts(selection, sample=sample)
         show(found.to_dict(), str(found), output)
         for item in found:
             if item.error is not None:
@@ -241,8 +239,8 @@ def adopt(
     output: Output = Format.TEXT,
 ) -> int:
     """Make a copied or moved folder a project of its place; the original is not touched."""
-    face: Face = context.obj
-    found = face.adopted(fresh=fresh)
+    session: Session = context.obj
+    found = session.adopt(fresh=fresh)
     show(found.to_dict(), str(found), output)
     return 1 if found.problems else 0
 
@@ -272,13 +270,13 @@ def drop(
     output: Output = Format.TEXT,
 ) -> int:
     """Remove a view, its rows and its record."""
-    from grebe.cli.asking import agreed
+    from grebe.cli.confirm import confirm
 
     with context.obj.project() as project:
         view = project.view(name)
-        names = [f'"{item}"' for item in project.doomed(view.name, cascade=cascade)]
+        names = [f'"{item}"' for item in project.views_to_drop(view.name, cascade=cascade)]
         what = f"view {names[0]} and its rows" if len(names) == 1 else _several(names)
-        if not agreed(f"drop {what}?", yes=yes):
+        if not confirm(f"drop {what}?", yes=yes):
             print_error("nothing was dropped")
             return 1
         written = project.written()
@@ -316,9 +314,9 @@ def vacuum(
 @app.command()
 def doctor(context: typer.Context, output: Output = Format.TEXT) -> int:
     """Check Java, jars, catalogs, permissions and versions."""
-    from grebe.cli.doctor import examined
+    from grebe.cli.doctor import examine
 
-    found = examined(context.obj.folder)
+    found = examine(context.obj.folder)
     show(found.to_dict(), str(found), output)
     return 1 if any(not item.ok for item in found) else 0
 

@@ -16,8 +16,8 @@ from grebe.config import CatalogSettings, Settings, load
 from grebe.engine.extras import EXTRAS
 from grebe.errors import GrebeError, MissingExtraError, ProjectMovedError, UnknownTableError
 from grebe.model import TableName
-from grebe.project.tabular import Tabular
 from grebe.registry.records import ViewRecord
+from grebe.tabular import Tabular
 
 _ROOM = 500 * 1024 * 1024
 
@@ -53,7 +53,7 @@ class Findings(list[Finding], Tabular):
     __repr__ = Tabular.__str__
 
 
-def examined(folder: str) -> Findings:
+def examine(folder: str) -> Findings:
     """What was found; a problem never hides the rest."""
     found = Findings([Finding("python", True, sys.version.split()[0])])
     try:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.live import Live
 
     from grebe.api import Project
-    from grebe.api.adoption import Adoption
+    from grebe.project.adoption import Adoption
 
 
 class Format(StrEnum):
@@ -28,7 +28,7 @@ class Format(StrEnum):
 
 
 @dataclass(slots=True)
-class Face:
+class Session:
     """Where a command works and how it talks."""
 
     folder: str = "."
@@ -44,16 +44,16 @@ class Face:
             with Project.open(self.folder, say=self._say) as project:
                 yield project
         finally:
-            hush()
+            stop_spinner()
 
-    def adopted(self, *, fresh: bool) -> Adoption:
-        """What became of a folder that was copied or moved."""
+    def adopt(self, *, fresh: bool) -> Adoption:
+        """Make a folder that was copied or moved a project of its place; what was done."""
         from grebe.api import Project
 
         try:
             return Project.adopt(self.folder, fresh=fresh, say=self._say)
         finally:
-            hush()
+            stop_spinner()
 
     def _say(self, text: str) -> None:
         if self.quiet:
@@ -90,7 +90,7 @@ def _spin(text: str) -> None:
     _spinning.append(live)
 
 
-def hush() -> None:
+def stop_spinner() -> None:
     """Take the spinner away, before anything else is written or asked."""
     while _spinning:
         _spinning.pop().stop()
@@ -98,13 +98,13 @@ def hush() -> None:
 
 def print_out(text: str) -> None:
     """A line of the result."""
-    hush()
+    stop_spinner()
     sys.stdout.write(text + "\n")
 
 
 def print_error(text: str) -> None:
     """A line for the person who waits."""
-    hush()
+    stop_spinner()
     sys.stderr.write(masked(text) + "\n")
     sys.stderr.flush()
 

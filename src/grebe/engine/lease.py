@@ -10,12 +10,14 @@ import logging
 import os
 import socket
 import threading
-from collections.abc import Callable, Iterable
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from grebe.engine.result import RefreshResult
-from grebe.errors import RegistryError
+from grebe.errors import LeaseHeldError, RegistryError
 from grebe.registry.records import Counts, Lease, RunRecord
 from grebe.secrets import masked
 
@@ -123,6 +125,30 @@ class Leases:
         except RegistryError as error:
             log.warning("the registry cannot be used: %s", error.explain())
             return None, False
+
+
+@contextmanager
+def hold(registry: Registry, names: Sequence[str], seconds: float = SECONDS) -> Iterator[None]:
+    """Hold the right to write views while they are removed, renewed for as long as that takes.
+
+    Raises:
+        LeaseHeldError: somebody refreshes one of them.
+        RegistryError: nobody can say who holds it.
+    """
+    owner = owner_of(f"drop-{uuid.uuid4().hex[:8]}")
+    leases = Leases(registry, owner, seconds=seconds)
+    try:
+        taken = leases.acquire(names)
+        if taken:
+            raise LeaseHeldError(
+                f'view "{min(taken)}" is being refreshed',
+                hint="wait for it to end, then try again",
+            )
+        if set(names) - leases.held.keys():
+            raise RegistryError("the registry gives no lease", hint="run the command again")
+        yield
+    finally:
+        leases.close()
 
 
 def owner_of(run_id: str) -> str:

@@ -109,7 +109,7 @@ def refuse_moved(settings: Settings) -> None:
     )
 
 
-def settle_in(settings: Settings) -> None:
+def write_site_once(settings: Settings) -> None:
     """Write down where a project lies, once; in a folder that cannot be written to, nothing."""
     if settings.site is None and settings.home.is_dir():
         with suppress(OSError):

@@ -62,7 +62,7 @@ def recover(
     live = {holder.owner for name in views if registry and (holder := registry.holder(name))}
     found += _staged(views.values(), tables, spark, before, live)
     if registry is not None:
-        found += settled(registry, lambda name: _position(views.get(name), tables, spark))
+        found += end_dead(registry, lambda name: _position(views.get(name), tables, spark))
     return found
 
 
@@ -130,8 +130,8 @@ def _position(view: CompiledView | None, tables: Tables, spark: SparkSession) ->
     return tables.position(view.storage_name, lambda: spark) if view else None
 
 
-def settled(registry: Registry, position: Callable[[str], Position | None]) -> list[Repair]:
-    """The ends of dead runs, written down: the storage table knows whether they landed."""
+def end_dead(registry: Registry, position: Callable[[str], Position | None]) -> list[Repair]:
+    """Write down how dead runs ended: the storage table knows whether they landed."""
     found: list[Repair] = []
     for run in registry.dead(registry.unfinished()):
         try:

@@ -142,19 +142,19 @@ class Builder:
         self._known.pop(name, None)
         self.engine.views.pop(name, None)
 
-    def added(
+    def add_all(
         self, views: Mapping[str, Definition], names: Iterable[str]
     ) -> tuple[dict[str, CompiledView], dict[str, GrebeError]]:
-        """These views and all that they read, parents first; and what failed, with the reason."""
+        """Add these views and all that they read, parents first; and what failed, with the reason."""
         return self._each(views, names, self.add)
 
-    def compiled(
+    def compile_all(
         self, views: Mapping[str, Definition], names: Iterable[str]
     ) -> tuple[dict[str, CompiledView], dict[str, GrebeError]]:
         """The same, only compiled: no table and no record is written."""
-        return self._each(views, names, self._look)
+        return self._each(views, names, self._compile_only)
 
-    def _look(self, view: Definition) -> CompiledView:
+    def _compile_only(self, view: Definition) -> CompiledView:
         made = self.compile(view)
         self.engine.views[view.key] = made
         return made
@@ -200,7 +200,7 @@ class Builder:
         """
         begun = time.monotonic()
         chosen = set(names)
-        done, failed = self.added(views, chosen)
+        done, failed = self.add_all(views, chosen)
         parents = {name: view.parents_among(views) for name, view in views.items()}
         results: dict[str, RefreshResult] = {}
         for name, error in failed.items():
@@ -210,7 +210,7 @@ class Builder:
             self.say(f"refreshing {', '.join(sorted(able))}")
             quoted = [done[name].name.quoted() for name in able]
             for result in self.engine.refresh(quoted, policy=policy, jobs=jobs, run_id=run_id):
-                results[str(result.view)] = self._undone(done[str(result.view)], result)
+                results[str(result.view)] = self._undo_dropped(done[str(result.view)], result)
             self._follow(views, done)
         for name in chosen - results.keys():
             results[name] = skipped(views[name], run_id, parents[name], results)
@@ -233,7 +233,7 @@ class Builder:
                 self.say(f"the record of {name} stays as it is: {error}")
                 self._known.pop(name)
 
-    def _undone(self, compiled: CompiledView, result: RefreshResult) -> RefreshResult:
+    def _undo_dropped(self, compiled: CompiledView, result: RefreshResult) -> RefreshResult:
         """The result, or that the view was dropped before the run had its lease, and is again."""
         if isinstance(result.error, ConflictError) and result.error.code == ALTERED:
             self._known.pop(str(compiled.name), None)

@@ -10,20 +10,22 @@ from typing import TYPE_CHECKING, Any
 from grebe.engine.view_graph import levels, with_parents
 from grebe.errors import GrebeError, NotIncrementalError
 from grebe.model import Outcome, Policy, Position, Reason, TableName, Version, Window
+from grebe.project.refreshing import all_fresh
 from grebe.project.seeds import pending
-from grebe.project.tabular import Tabular
+from grebe.project.selection import Selection
 from grebe.sql_text import made
+from grebe.tabular import Tabular
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from grebe.api.project import Project
     from grebe.engine.choice import Choice, Pinned
     from grebe.engine.compiled_view import CompiledView, Used
     from grebe.engine.engine import Engine
     from grebe.engine.pins import Pins
     from grebe.engine.source_deltas import Deltas
     from grebe.project.definitions import Definition
+    from grebe.project.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +120,20 @@ class Plans(list[RefreshPreview], Tabular):
     __repr__ = Tabular.__str__
 
 
+def plan(workspace: Workspace, selection: Selection, policy: Policy | None) -> Plans:
+    """What a refresh of the same views would do now; nothing is written."""
+    views = workspace.written()
+    names = set(workspace.selected(views, selection))
+    levels({name: view.parents_among(views) for name, view in views.items()})
+    if not names:
+        return Plans()
+    if policy is not Policy.FULL:
+        fresh = all_fresh(workspace, views, names)
+        if fresh is not None:
+            return Plans(standing_still(views[str(item.view)]) for item in fresh)
+    return Plans(planned(workspace, views, names, policy))
+
+
 def standing_still(view: Definition) -> RefreshPreview:
     """The plan of a view that is fresh, from what is remembered of it."""
     document = json.loads(view.facts.explanation) if view.facts else {"steps": ()}
@@ -128,18 +144,21 @@ def standing_still(view: Definition) -> RefreshPreview:
 
 
 def planned(
-    project: Project, views: Mapping[str, Definition], names: Collection[str], policy: Policy | None
+    workspace: Workspace,
+    views: Mapping[str, Definition],
+    names: Collection[str],
+    policy: Policy | None,
 ) -> list[RefreshPreview]:
     """The plans of views, parents before children: the choices that a run over them would make."""
     parents = {name: view.parents_among(views) for name, view in views.items()}
     wanted = with_parents(names, parents)
-    unplanted = _over(map(str, pending(project)), views, parents, wanted)
+    unplanted = _over(map(str, pending(workspace)), views, parents, wanted)
     known = [name for name in wanted if name not in unplanted]
-    done, failed = project.builder.compiled(views, known)
+    done, failed = workspace.builder.compile_all(views, known)
     plans = {name: _failure(views[name].name, error) for name, error in failed.items()}
     able = [name for name in names if name in done]
     if able:
-        plans.update(_Planning(project.engine, able, policy).plans())
+        plans.update(_Planning(workspace.engine, able, policy).plans())
     order = [name for level in levels(parents) for name in level if name in wanted]
     for name in order:
         if name in names and name not in plans:
@@ -147,7 +166,7 @@ def planned(
             plans[name] = (
                 _upstream_failed(views[name].name)
                 if any(plan.outcome is Outcome.FAILED for plan in above)
-                else _unplanted(project, views[name], policy)
+                else _unplanted(workspace, views[name], policy)
             )
     return [plans[name] for name in order if name in plans]
 
@@ -164,12 +183,12 @@ def _over(
     return {name for name in wanted if own & with_parents([name], parents)}
 
 
-def _unplanted(project: Project, view: Definition, policy: Policy | None) -> RefreshPreview:
+def _unplanted(workspace: Workspace, view: Definition, policy: Policy | None) -> RefreshPreview:
     """The plan of a view over tables that its refresh will make from seeds: all of it is read."""
     if view.error is not None:
         return _failure(view.name, view.error)
     storage = view.facts.storage if view.facts else None
-    position = project.look().position(storage) if storage else None
+    position = workspace.heads().position(storage) if storage else None
     if position is None or position.frontier is None:
         return RefreshPreview(view.name, Outcome.FULL, (_FIRST,))
     policy = policy or view.policy

@@ -8,15 +8,16 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from grebe.config import CatalogSettings
-from grebe.errors import GrebeError
-from grebe.model import TableName
+from grebe.errors import GrebeError, RegistryError
+from grebe.model import Position, TableName
+from grebe.project.definitions import Definition
 from grebe.project.ownership import PROPERTY, project_id
-from grebe.project.tabular import Tabular
 from grebe.registry.records import ViewRecord
 from grebe.stored_properties import KEYS, StoredProperties, pairs_of
+from grebe.tabular import Tabular
 
 if TYPE_CHECKING:
-    from grebe.api.project import Project
+    from grebe.project.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +52,16 @@ class Recovered(Tabular):
         }
 
 
-def recover(project: Project) -> Recovered:
+def recover(workspace: Workspace) -> Recovered:
     """Settle dead runs, write lost records again, remove what unfinished runs left behind.
 
     Doing it twice does nothing more; a run that lives, by its lease, is left alone.
     """
     from grebe.engine.recover import UNREADABLE
 
-    views, others, problems = _lost_views(project)
-    _, failed = project.builder.added(project.written(), project.written())
-    found = project.engine.recover()
+    views, others, problems = _write_lost_records(workspace)
+    _, failed = workspace.builder.add_all(workspace.written(), workspace.written())
+    found = workspace.engine.recover()
     unreadable = [item for item in found if item.kind == UNREADABLE]
     repairs = [item for item in found if item not in unreadable]
     return Recovered(
@@ -78,23 +79,46 @@ def recover(project: Project) -> Recovered:
     )
 
 
-def _lost_views(
-    project: Project,
+def end_dead_runs(workspace: Workspace, views: Mapping[str, Definition]) -> None:
+    """Write down how dead runs ended: whether they landed is known from the storage table."""
+    if not workspace.has_registry():
+        return
+    registry = workspace.registry
+    if not registry.dead(registry.unfinished()):
+        return
+    from grebe.engine.recover import UNREADABLE, end_dead
+
+    heads = workspace.heads()
+
+    def position(name: str) -> Position | None:
+        facts = views[name].facts if name in views else None
+        return heads.position(facts.storage) if facts and facts.storage else None
+
+    try:
+        for item in end_dead(registry, position):
+            if item.kind == UNREADABLE:
+                workspace.say(f"what became of a run of {item.name} is unknown: {item.detail}")
+    except RegistryError as error:
+        workspace.say(f"the registry cannot be used: {error}")
+
+
+def _write_lost_records(
+    workspace: Workspace,
 ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    """Views that have a storage table but no record: written again from its properties.
+    """Write the records of views again that have a storage table but none: from its properties.
 
     Of other projects' views only the names are told, and what could not be read.
     """
-    known = {record.name for record in project.registry.views()}
-    own = project_id(project.settings)  # not before: without a registry nothing is made
+    known = {record.name for record in workspace.registry.views()}
+    own = project_id(workspace.settings)  # not before: without a registry nothing is made
     others: set[str] = set()
     problems: list[str] = []
     newest: dict[str, tuple[datetime, Mapping[str, str]]] = {}
-    for catalog in project.settings.catalogs:
-        for table in _storages(project, catalog, problems):
+    for catalog in workspace.settings.catalogs:
+        for table in _storages(workspace, catalog, problems):
             try:
-                properties = project.tables.properties(table, lambda: project.spark) or {}
-                head = project.tables.source(table, lambda: project.spark).head()
+                properties = workspace.tables.properties(table, workspace.session) or {}
+                head = workspace.tables.source(table, workspace.session).head()
             except GrebeError as error:
                 problems.append(f"{table}: {error}")
                 continue
@@ -108,7 +132,7 @@ def _lost_views(
             if name and name not in known and moment >= newest.get(name, (moment, {}))[0]:
                 newest[name] = (moment, properties)
     for name, (_, found) in sorted(newest.items()):
-        project.registry.change_view(_record(name, found), None)
+        workspace.registry.change_view(_record(name, found), None)
     return tuple(sorted(newest)), tuple(sorted(others)), tuple(problems)
 
 
@@ -126,11 +150,11 @@ def _record(name: str, found: Mapping[str, str]) -> ViewRecord:
 
 
 def _storages(
-    project: Project, catalog: CatalogSettings, problems: list[str]
+    workspace: Workspace, catalog: CatalogSettings, problems: list[str]
 ) -> Sequence[TableName]:
     """The storage tables of a catalog; one that cannot be read is told, and holds up no other."""
     try:
-        return project.tables.stored(catalog.name, lambda: project.spark)
+        return workspace.tables.stored(catalog.name, workspace.session)
     except GrebeError as error:
         problems.append(f"{catalog.name}: {error}")
         return ()

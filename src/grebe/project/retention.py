@@ -13,7 +13,7 @@ from grebe.formats.base import OWN
 from grebe.model import SourcePoint, TableName, Version
 from grebe.project.definitions import Definition
 from grebe.project.standing import NEVER, Heads
-from grebe.project.tabular import Tabular
+from grebe.tabular import Tabular
 
 
 @dataclass(frozen=True, slots=True)

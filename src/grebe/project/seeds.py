@@ -10,54 +10,54 @@ from grebe.errors import DefinitionError, GrebeError, SourceError, UnknownTableE
 from grebe.model import TableName
 
 if TYPE_CHECKING:
-    from grebe.api.project import Project
+    from grebe.project.workspace import Workspace
 
 FOLDER = "seeds"
 
 
-def plant(project: Project) -> bool:
+def make_missing(workspace: Workspace) -> bool:
     """Run the file of every table that does not exist; True when some did not."""
-    missing = pending(project)
+    missing = pending(workspace)
     for name, file in missing.items():
-        project.say(f"making {name} from {FOLDER}/{file.name}")
-        _run(project, file, name)
+        workspace.say(f"making {name} from {FOLDER}/{file.name}")
+        _run(workspace, file, name)
     return bool(missing)
 
 
-def pending(project: Project) -> dict[TableName, Path]:
+def pending(workspace: Workspace) -> dict[TableName, Path]:
     """The tables that do not exist, with the files that would make them."""
-    files = sorted((project.settings.folder / FOLDER).glob("*.sql"))
-    named = {project.settings.resolve(file.stem): file for file in files}
-    return {name: file for name, file in named.items() if not _exists(project, name)}
+    files = sorted((workspace.settings.folder / FOLDER).glob("*.sql"))
+    named = {workspace.settings.resolve(file.stem): file for file in files}
+    return {name: file for name, file in named.items() if not _exists(workspace, name)}
 
 
-def _exists(project: Project, name: TableName) -> bool:
+def _exists(workspace: Workspace, name: TableName) -> bool:
     try:
-        project.tables.source(name, lambda: project.spark).head()
+        workspace.tables.source(name, workspace.session).head()
     except UnknownTableError:
         return False
     except SourceError:
         # A catalog that was never written to has no file yet: Spark makes it.
-        return bool(project.spark.catalog.tableExists(name.quoted()))
+        return bool(workspace.spark.catalog.tableExists(name.quoted()))
     return True
 
 
-def _run(project: Project, file: Path, name: TableName) -> None:
-    spark = project.spark
+def _run(workspace: Workspace, file: Path, name: TableName) -> None:
+    spark = workspace.spark
     shown = f"{FOLDER}/{file.name}"
     try:
         spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {_namespace(name)}").collect()
-        for statement in _statements(file, project.settings.folder):
+        for statement in _statements(file, workspace.settings.folder):
             spark.sql(statement).collect()
     except GrebeError:
         raise
     except Exception as error:
-        if _is_taken(error) and _exists(project, name):
-            project.say(f"{name} was made by somebody else meanwhile")
+        if _is_taken(error) and _exists(workspace, name):
+            workspace.say(f"{name} was made by somebody else meanwhile")
             return
         detail = str(error).split("\n", maxsplit=1)[0]
         raise DefinitionError(f"{shown} cannot be run", detail=detail) from error
-    if not _exists(project, name):
+    if not _exists(workspace, name):
         raise DefinitionError(
             f'{shown} does not make a table "{name}"',
             hint="the file's name is the table's: schema.table.sql",

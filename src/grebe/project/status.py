@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from grebe.errors import GrebeError
 from grebe.model import Policy, State, TableName
-from grebe.project.history import iso, run_to_dict
-from grebe.project.standing import Standing
-from grebe.project.tabular import Tabular, error_to_dict
+from grebe.project.definitions import Definition
+from grebe.project.past_runs import iso, run_to_dict
+from grebe.project.selection import Selection
+from grebe.project.standing import Standing, refreshed_at, standings
 from grebe.registry.records import RunRecord
+from grebe.tabular import Tabular, error_to_dict
+
+if TYPE_CHECKING:
+    from grebe.project.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +92,57 @@ def status_row(status: Status) -> tuple[object, ...]:
 
 def _minute(moment: datetime | None) -> str:
     return moment.strftime("%Y-%m-%d %H:%M") if moment else ""
+
+
+def statuses(workspace: Workspace, selection: Selection) -> Statuses:
+    """Where the chosen views stand; needs no Spark where the catalogs can be read without."""
+    views = workspace.written()
+    chosen = workspace.selected(views, selection)
+    heads = workspace.heads()
+    stands = standings(views, heads)
+    latest, landed = workspace.latest(), workspace.latest(landed=True)
+    return Statuses(
+        _status(
+            view,
+            stands[name],
+            latest.get(name),
+            refreshed_at(view, stands[name], landed.get(name), heads),
+        )
+        for name, view in chosen.items()
+    )
+
+
+def _status(
+    view: Definition, stand: Standing, last: RunRecord | None, refreshed: datetime | None
+) -> Status:
+    broken = view.error is not None
+    schedule = None if broken else view.schedule
+    return Status(
+        name=view.name,
+        state=stand.state,
+        policy=Policy.AUTO if broken else view.policy,
+        lag=None if broken else view.lag,
+        schedule=schedule,
+        standing=stand,
+        last=last,
+        data_time=stand.data_time,
+        next_time=next_time(schedule, last),
+        file=view.file,
+        error=stand.error,
+        last_refresh=refreshed,
+    )
+
+
+def next_time(schedule: str | None, last: RunRecord | None) -> datetime | None:
+    """When a view is due by its schedule."""
+    if schedule is None:
+        return None
+    from grebe.schedule import schedule as read
+
+    now = datetime.now(UTC)
+    since = last.begun_at if last and last.begun_at else now
+    due = read(schedule).after(since)
+    return max(due, now) if due else None
 
 
 class Statuses(list[Status], Tabular):

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from grebe.engine.result import StepRun
 from grebe.errors import RefreshError
 from grebe.model import TableName
-from grebe.project.tabular import Tabular
-from grebe.registry import Registry
+from grebe.tabular import Tabular
+
+if TYPE_CHECKING:
+    from grebe.project.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +55,14 @@ class StepsRan(Tabular):
         }
 
 
-def steps_ran(registry: Registry | None, view: TableName, run_id: str | None = None) -> StepsRan:
+def steps_ran(workspace: Workspace, view: TableName, run_id: str | None = None) -> StepsRan:
     """What a run of a view ran; the last one that is known, unless one is named.
 
     Raises:
         RefreshError: the registry knows none.
     """
-    found = None if registry is None else registry.steps(str(view), run_id)
+    known = workspace.has_registry()
+    found = workspace.registry.steps(str(view), run_id) if known else None
     if found is None:
         which = f"run {run_id}" if run_id else "a run that computed something"
         raise RefreshError(

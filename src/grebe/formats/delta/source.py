@@ -19,8 +19,8 @@ from grebe.formats.base import (
 from grebe.formats.delta.log import Log
 from grebe.formats.delta.schema import DeltaField, DeltaSchema, same_type, without_identity
 from grebe.formats.files import Files, missing
+from grebe.formats.kept_for import of_interval
 from grebe.formats.refusals import only_total, refuse
-from grebe.formats.retention import of_interval
 from grebe.model import Reason, Schema, TableName, Version, Window
 
 if TYPE_CHECKING:

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from grebe.errors import GrebeError
 from grebe.model import TableName
+from grebe.project.definitions import Definition
+from grebe.project.reading import compile_one
 from grebe.project.selection import Selection
-from grebe.project.tabular import Tabular, error_to_dict
+from grebe.tabular import Tabular, error_to_dict
 
 if TYPE_CHECKING:
-    from grebe.api.project import Project
+    from grebe.engine.verify import Report
+    from grebe.project.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +41,6 @@ class Verdict:
 class Verdicts(list[Verdict], Tabular):
     """The verdicts on a selection, as one table."""
 
-    @staticmethod
-    def of(project: Project, selection: Selection, sample: float | None = None) -> Verdicts:
-        """Every chosen view is checked, whatever the others say."""
-        found = Verdicts()
-        for view in project.views(selection):
-            try:
-                report = view.verify(sample=sample)
-            except GrebeError as error:
-                found.append(Verdict(view.name, error=error))
-                continue
-            versions = tuple((name, str(point.version)) for name, point in report.sources)
-            found.append(Verdict(view.name, report.rows, versions))
-        return found
-
     def rows(self) -> tuple[Sequence[str], list[Sequence[object]]]:
         """One line per view."""
         headings = ("view", "verdict", "rows", "at")
@@ -71,3 +60,28 @@ class Verdicts(list[Verdict], Tabular):
 
     __str__ = Tabular.__str__
     __repr__ = Tabular.__str__
+
+
+def verify_one(workspace: Workspace, view: Definition, sample: float | None = None) -> Report:
+    """The report of one view.
+
+    Raises:
+        CheckFailedError: with the rows that differ.
+    """
+    compiled = compile_one(workspace, view)
+    workspace.say(f"verifying {view.name}")
+    return workspace.engine.verify(compiled.name.quoted(), sample)
+
+
+def verify_all(workspace: Workspace, selection: Selection, sample: float | None) -> Verdicts:
+    """Check every chosen view, whatever is said of the others."""
+    found = Verdicts()
+    for view in workspace.selected(workspace.written(), selection).values():
+        try:
+            report = verify_one(workspace, view, sample)
+        except GrebeError as error:
+            found.append(Verdict(view.name, error=error))
+            continue
+        versions = tuple((name, str(point.version)) for name, point in report.sources)
+        found.append(Verdict(view.name, report.rows, versions))
+    return found

@@ -6,8 +6,14 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import TYPE_CHECKING
 
 from grebe.engine.view_graph import levels
+from grebe.project.selection import Selection
+from grebe.project.standing import standings
+
+if TYPE_CHECKING:
+    from grebe.project.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +99,26 @@ class Dag:
             for name in self.parents
             for above in [*self.parents[name], *self.sources.get(name, ())]
         )
+
+
+def dag(workspace: Workspace, selection: Selection) -> Dag:
+    """The graph of the chosen views; needs no Spark.
+
+    Raises:
+        CycleError: views read each other in a circle.
+    """
+    views = workspace.written()
+    chosen = workspace.selected(views, selection)
+    parents = {name: view.parents_among(views) for name, view in chosen.items()}
+    levels({name: view.parents_among(views) for name, view in views.items()})
+    sources = {
+        name: [table for table in view.tables if table not in views]
+        for name, view in chosen.items()
+        if view.error is None
+    }
+    stands = standings(views, workspace.heads())
+    inside = {name: [p for p in above if p in chosen] for name, above in parents.items()}
+    return Dag(inside, sources, {name: str(stands[name].state) for name in chosen})
 
 
 def _dot(name: str) -> str:

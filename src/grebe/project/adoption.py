@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grebe.config import Settings
-from grebe.project.lifecycle import leased, remove_rows
-from grebe.project.tabular import Tabular
+from grebe.engine.lease import hold
+from grebe.project.lifecycle import remove_rows
+from grebe.tabular import Tabular
 
 if TYPE_CHECKING:
-    from grebe.api.project import Project
+    from grebe.project.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +54,15 @@ class Adoption(Tabular):
         }
 
 
-def adopt(settings: Settings, reopened: Callable[[], Project], *, fresh: bool) -> Adoption:
-    """What was done to make a project one of its folder."""
-    from grebe.engine.adopt import adopt as adopted
+def adopt(settings: Settings, reopened: Callable[[], Workspace], *, fresh: bool) -> Adoption:
+    """Make a project one of its folder; what was done for that."""
+    from grebe.engine.adopt import adopt as adopt_tables
 
-    done = adopted(settings)
+    done = adopt_tables(settings)
     emptied: tuple[str, ...] = ()
     if fresh and done.former:
-        with reopened() as project:
-            emptied = _emptied(project)
+        with closing(reopened()) as workspace:
+            emptied = _empty(workspace)
     return Adoption(
         str(done.folder),
         tuple(map(str, done.former)),
@@ -71,13 +73,13 @@ def adopt(settings: Settings, reopened: Callable[[], Project], *, fresh: bool) -
     )
 
 
-def _emptied(project: Project) -> tuple[str, ...]:
-    """The views whose rows were taken away: those that are kept in the folder itself."""
+def _empty(workspace: Workspace) -> tuple[str, ...]:
+    """Take the rows of the views away that are kept in the folder itself; those views."""
     from grebe.engine.place import embedded
 
-    inside = {place.catalog for _, place in embedded(project.settings)}
-    views = [view for view in project.written().values() if view.name.catalog in inside]
-    with leased(project, [view.key for view in views]):
+    inside = {place.catalog for _, place in embedded(workspace.settings)}
+    views = [view for view in workspace.written().values() if view.name.catalog in inside]
+    with hold(workspace.registry, [view.key for view in views]):
         for view in views:
-            remove_rows(project, view.name)
+            remove_rows(workspace, view.name)
     return tuple(view.key for view in views)

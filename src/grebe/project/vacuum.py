@@ -1,7 +1,7 @@
-"""Old versions of views go by themselves, after a refresh and within what anybody still needs.
+"""Old versions of views go: when somebody says so, and by themselves after a refresh.
 
-Without this a view that is refreshed every minute drags along all its versions: each one makes the table's
-metadata longer, and every commit writes that again.
+Always within what anybody still needs. Without the latter a view that is refreshed every minute drags
+along all its versions: each one makes the table's metadata longer, and every commit writes that again.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from grebe.errors import LeaseHeldError
-from grebe.formats.retention import of_interval, of_milliseconds
+from grebe.engine.lease import hold
+from grebe.errors import DefinitionError, LeaseHeldError
+from grebe.formats.kept_for import of_interval, of_milliseconds
 from grebe.model import TableName
 from grebe.project.definitions import Definition
-from grebe.project.lifecycle import leased
-from grebe.project.retention import bound_of, needed_since
+from grebe.project.retention import Vacuumed, bound_of, former_storages, needed_since
 from grebe.project.standing import NEVER, Heads
 from grebe.stored_properties import KEYS
 
 if TYPE_CHECKING:
-    from grebe.api.project import Project
+    from grebe.project.workspace import Workspace
 
 KEPT: Final = timedelta(days=7)
 """How long versions are kept where nobody says it."""
@@ -39,11 +39,43 @@ SECONDS: Final = 30
 log = logging.getLogger(__name__)
 
 
-def expire_old(project: Project, names: Iterable[str]) -> None:
+def vacuum(workspace: Workspace, view: Definition, retention: str, *, force: bool) -> Vacuumed:
+    """Versions older than the retention removed, within what children still need.
+
+    Tables of former definitions go with them, when the name showed another one by then.
+    """
+    from grebe.schedule import duration
+
+    is_nothing = retention.strip().lower() in ("0", "0d", "0 days")
+    length = timedelta(0) if is_nothing else duration(retention)
+    if view.facts is None or view.facts.storage is None:
+        raise DefinitionError(
+            f'view "{view.name}" was never refreshed',
+            hint=f"grebe refresh {view.name}",
+            code="never-refreshed",
+        )
+    wanted = datetime.now(UTC) - length
+    storage = view.facts.storage
+    readers = {} if force else workspace.written()
+    look = workspace.heads()
+    since = needed_since(storage, look, wanted) if length else wanted
+    until, holding = bound_of(storage, readers, look, since)
+    former = former_storages(view, readers, look, wanted)
+    # Also what the view itself needs holds: where one history is that of all, its own last commit.
+    before = until if length or until < wanted else None
+    with hold(workspace.registry, [view.key]):
+        if until != NEVER:
+            workspace.tables.expire(storage, workspace.session, before)
+        for item in former:
+            workspace.tables.remove(item, workspace.session)
+    return Vacuumed(view.name, until, holding, tuple(former))
+
+
+def expire_old(workspace: Workspace, names: Iterable[str]) -> None:
     """Remove what nobody asked to keep of views that were just refreshed; a failure harms nobody."""
     begun = time.monotonic()
     try:
-        views = project.written()
+        views = workspace.written()
     except Exception as error:  # the refresh itself is done, and must not be called a failure
         log.warning("old versions stay: %s", error)
         return
@@ -51,28 +83,28 @@ def expire_old(project: Project, names: Iterable[str]) -> None:
         if time.monotonic() - begun > SECONDS:
             return
         try:
-            _expire(project, views, name)
+            _expire(workspace, views, name)
         except LeaseHeldError:
             log.debug('view "%s" is written by somebody else, who will look after it', name)
         except Exception as error:  # the rows are right either way; the next refresh looks again
             log.warning('old versions of view "%s" stay: %s', name, error)
 
 
-def _expire(project: Project, views: Mapping[str, Definition], name: str) -> None:
+def _expire(workspace: Workspace, views: Mapping[str, Definition], name: str) -> None:
     facts = views[name].facts
     storage = facts.storage if facts else None
     if storage is None or has_unknown_children(name, views):
         return
-    wanted = outlived(storage, views[name].properties, project.look(), datetime.now(UTC))
+    wanted = outlived(storage, views[name].properties, workspace.heads(), datetime.now(UTC))
     if wanted is None:
         return
-    with leased(project, [views[name].key]):
-        look = project.look()  # nobody moves the view from here on
+    with hold(workspace.registry, [views[name].key]):
+        look = workspace.heads()  # nobody moves the view from here on
         since = needed_since(storage, look, wanted)
         until, holding = bound_of(storage, views, look, since)
         if until != NEVER:
-            project.tables.expire(storage, look.session, until)
-        project.tables.keep(storage, look.session, {ASKED: wanted.isoformat()})
+            workspace.tables.expire(storage, look.session, until)
+        workspace.tables.keep(storage, look.session, {ASKED: wanted.isoformat()})
     if holding:
         log.info('old versions of view "%s" are kept for %s', name, ", ".join(holding))
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from grebe.errors import GrebeError
 from grebe.model import Policy, TableName, Version, Window
+from grebe.project.definitions import Definition
+from grebe.project.given import meant, unsaved
+from grebe.project.standing import Heads
 
 if TYPE_CHECKING:
-    from grebe.project.definitions import Definition
-    from grebe.project.standing import Heads
+    from pathlib import Path
+
+    from grebe.project.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +98,34 @@ class Explained:
 
     def __str__(self) -> str:
         return self.text()
+
+
+def explain_view(workspace: Workspace, what: str | Path) -> Explained:
+    """Whether and how a view is maintained incrementally, and why.
+
+    Raises:
+        UnknownTableError: it can only be a name, and no view has it.
+    """
+    views = workspace.written()
+    known = meant(workspace, what, views) or unsaved(workspace, what)
+    if known.error:
+        raise known.error
+    if known.is_as_compiled and known.facts:
+        document = json.loads(known.facts.explanation)
+    else:
+        document = _compiled(workspace, known, views)
+    sources = [table for table in known.tables if table not in views]
+    ready = readiness(known, sources, workspace.heads())
+    return Explained(known.name, known.policy, document, ready, *known.layout)
+
+
+def _compiled(
+    workspace: Workspace, view: Definition, views: Mapping[str, Definition]
+) -> dict[str, Any]:
+    from grebe.compiler.explain import explain
+
+    workspace.builder.compile_all(views, view.parents_among(views))
+    return explain(workspace.builder.compile(view).plan).to_dict()
 
 
 def readiness(view: Definition, tables: Sequence[str], look: Heads) -> tuple[Readiness, ...]:

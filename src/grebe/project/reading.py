@@ -13,20 +13,20 @@ from grebe.sql_text import PREFIX
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from grebe.api.project import Project
     from grebe.engine.compiled_view import CompiledView
     from grebe.project.definitions import Definition
+    from grebe.project.workspace import Workspace
 
 
-def compiled(project: Project, view: Definition) -> CompiledView:
+def compile_one(workspace: Workspace, view: Definition) -> CompiledView:
     """A view compiled with all that it reads; nothing is written."""
-    done, failed = project.builder.compiled(project.written(), [view.key])
+    done, failed = workspace.builder.compile_all(workspace.written(), [view.key])
     if failed:
         raise next(iter(failed.values()))
     return done[view.key]
 
 
-def read(project: Project, view: Definition, as_of: str | int | datetime | None) -> DataFrame:
+def read(workspace: Workspace, view: Definition, as_of: str | int | datetime | None) -> DataFrame:
     """The rows that a view shows: those of its public name, whatever its definition says by now.
 
     Raises:
@@ -35,34 +35,34 @@ def read(project: Project, view: Definition, as_of: str | int | datetime | None)
     """
     from grebe.engine.public import STORED
 
-    storage = _storage(project, view)
-    position = project.tables.position(storage, lambda: project.spark) if storage else None
+    storage = _storage(workspace, view)
+    position = workspace.tables.position(storage, workspace.session) if storage else None
     if storage is None or position is None or position.frontier is None or not position.version:
         raise RefreshError(
             f'view "{view.name}" was never refreshed',
             hint=f"grebe refresh {view.name}",
             code="never-refreshed",
         )
-    version = _version(project, view, storage, as_of) if as_of is not None else position.version
-    rows = _at_version(project, view, storage, version)
+    version = _version(workspace, view, storage, as_of) if as_of is not None else position.version
+    rows = _at_version(workspace, view, storage, version)
     stored = f"WITH `{STORED}` AS (SELECT * FROM {rows})"
-    return project.spark.sql(f"{stored}\n{_select(project, view, storage)}")
+    return workspace.spark.sql(f"{stored}\n{_select(workspace, view, storage)}")
 
 
-def _storage(project: Project, view: Definition) -> TableName | None:
+def _storage(workspace: Workspace, view: Definition) -> TableName | None:
     """The table behind the public name; of one that a run could not show yet, its own."""
-    shown = shown_storage(view.name, project.tables.shown(view.name, lambda: project.spark))
+    shown = shown_storage(view.name, workspace.tables.shown(view.name, workspace.session))
     return shown or (view.facts.storage if view.facts else None)
 
 
-def _select(project: Project, view: Definition, storage: TableName) -> str:
+def _select(workspace: Workspace, view: Definition, storage: TableName) -> str:
     """What the storage table keeps as the SELECT of its view, else what the view says now."""
     from grebe.engine.public import PUBLIC, STORED, public_sql
 
-    kept = project.tables.properties(storage, lambda: project.spark) or {}
+    kept = workspace.tables.properties(storage, workspace.session) or {}
     if PUBLIC in kept:
         return kept[PUBLIC]
-    made = compiled(project, view)
+    made = compile_one(workspace, view)
     if made.storage_name != storage:
         raise RefreshError(
             f'view "{view.name}" has another definition than its rows',
@@ -73,12 +73,12 @@ def _select(project: Project, view: Definition, storage: TableName) -> str:
 
 
 def _version(
-    project: Project, view: Definition, storage: TableName, as_of: str | int | datetime
+    workspace: Workspace, view: Definition, storage: TableName, as_of: str | int | datetime
 ) -> Version:
     moment = _moment(as_of)
     if moment is None:
         return Version(str(as_of))
-    found = project.tables.version_at(storage, moment, lambda: project.spark)
+    found = workspace.tables.version_at(storage, moment, workspace.session)
     if found is None:
         raise HistoryExpiredError(
             f'view "{view.name}" cannot be read as of "{as_of}"',
@@ -88,8 +88,10 @@ def _version(
     return found
 
 
-def _at_version(project: Project, view: Definition, storage: TableName, version: Version) -> str:
-    source = project.tables.source(storage, lambda: project.spark)
+def _at_version(
+    workspace: Workspace, view: Definition, storage: TableName, version: Version
+) -> str:
+    source = workspace.tables.source(storage, workspace.session)
     try:
         ids = [column.id for column in source.schema_at(version).columns]
         rows = source.read_at(version, ids)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 
-from grebe.cli.output import hush
+from grebe.cli.output import stop_spinner
 from grebe.errors import ConfigError
 
 
-def agreed(question: str, *, yes: bool) -> bool:
+def confirm(question: str, *, yes: bool) -> bool:
     """True when a person says so, or said so beforehand.
 
     Raises:
@@ -18,7 +18,7 @@ def agreed(question: str, *, yes: bool) -> bool:
         return True
     if not sys.stdin.isatty():
         raise ConfigError("there is nobody to ask", detail=question, hint="add --yes")
-    hush()
+    stop_spinner()
     sys.stderr.write(f"{question} [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")

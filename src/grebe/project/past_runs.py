@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from grebe.model import Reason
-from grebe.project.tabular import Tabular
+from grebe.project.selection import Selection
 from grebe.registry.records import RunRecord
+from grebe.tabular import Tabular
+
+if TYPE_CHECKING:
+    from grebe.project.workspace import Workspace
 
 DIED = Reason("died", "the run holds no lease any more; the next refresh tells what became of it")
 
@@ -39,6 +44,25 @@ class Runs(list[RunRecord], Tabular):
 
     __str__ = Tabular.__str__
     __repr__ = Tabular.__str__
+
+
+def history(workspace: Workspace, selection: Selection, limit: int | None) -> Runs:
+    """Runs of the chosen views, newest first; those that died are told as dead."""
+    if not workspace.has_registry():
+        return Runs()
+    found = _recorded(workspace, selection, limit)
+    dead = workspace.registry.dead(found)
+    return Runs(replace(run, reasons=(DIED,)) if run in dead else run for run in found)
+
+
+def _recorded(workspace: Workspace, selection: Selection, limit: int | None) -> list[RunRecord]:
+    registry = workspace.registry
+    if not selection:
+        return registry.runs(limit=limit)
+    chosen = workspace.selected(workspace.written(), selection)
+    if len(chosen) == 1:
+        return registry.runs(next(iter(chosen)), limit)
+    return [run for run in registry.runs(limit=None) if run.view in chosen][:limit]
 
 
 def run_to_dict(run: RunRecord) -> dict[str, Any]:

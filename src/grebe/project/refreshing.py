@@ -1,0 +1,108 @@
+"""Refreshing the chosen views of a project; without Spark where nothing is to be done."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from grebe.compiler.reasons import ReasonCode
+from grebe.engine.result import RefreshResult
+from grebe.engine.view_graph import levels
+from grebe.model import Outcome, Policy, RunId, State, TableName
+from grebe.project.definitions import Definition
+from grebe.project.recovery import end_dead_runs
+from grebe.project.seeds import make_missing
+from grebe.project.selection import Selection
+from grebe.project.standing import replaced_parents, standings
+from grebe.project.vacuum import expire_old
+
+if TYPE_CHECKING:
+    from grebe.project.workspace import Workspace
+
+
+def refresh(
+    workspace: Workspace, selection: Selection, policy: Policy | None, jobs: int = 1
+) -> list[RefreshResult]:
+    """Refresh the chosen views; the results, parents before children."""
+    run_id = RunId(uuid.uuid4().hex[:12])
+    begun = time.monotonic()
+    views = workspace.written()
+    names = list(workspace.selected(views, selection))
+    levels({name: view.parents_among(views) for name, view in views.items()})
+    end_dead_runs(workspace, views)
+    if not names:
+        return []
+    if policy is not Policy.FULL:
+        fresh = all_fresh(workspace, views, set(names))
+        if fresh is not None:
+            took = time.monotonic() - begun
+            done = [replace(item, run_id=run_id, seconds=took) for item in fresh]
+            return _with_notes(done, views)
+    if make_missing(workspace):
+        views = workspace.written()
+    done = workspace.builder.refresh(views, names, run_id, policy=policy, jobs=jobs)
+    # Also where no row changed: a frontier that moves alone is a version, too.
+    expire_old(workspace, [str(item.view) for item in done if item.outcome is not Outcome.FAILED])
+    return _with_notes(done, views)
+
+
+def refresh_one(
+    workspace: Workspace, name: TableName, policy: Policy | None = None
+) -> RefreshResult:
+    """Refresh one view alone.
+
+    Raises:
+        GrebeError: the refresh failed; nothing of it is visible.
+    """
+    results = refresh(workspace, str(name), policy)
+    result = next(item for item in results if item.view == name)
+    if result.outcome is Outcome.FAILED:
+        errors = [item.error for item in (result, *results) if item.error is not None]
+        if errors:
+            raise errors[0]
+    return result
+
+
+def all_fresh(
+    workspace: Workspace, views: Mapping[str, Definition], wanted: set[str]
+) -> list[RefreshResult] | None:
+    """The results when nothing is to be done for any view, else None."""
+    stands = standings({name: views[name] for name in sorted(wanted)}, workspace.heads())
+    if any(stand.state is not State.FRESH or stand.settles for stand in stands.values()):
+        return None
+    if any(views[name].policy is Policy.FULL or _by_clock(views[name]) for name in wanted):
+        return None
+    if any(replaced_parents(views[name], views) for name in wanted):
+        return None
+    parents = {name: views[name].parents_among(views) for name in sorted(wanted)}
+    return [
+        RefreshResult(
+            views[name].name,
+            Outcome.NO_OP,
+            RunId(""),
+            0.0,
+            frontier=position.frontier if (position := stands[name].position) else None,
+            version=position.version if position else None,
+        )
+        for level in levels(parents)
+        for name in level
+    ]
+
+
+def _by_clock(view: Definition) -> bool:
+    """True when the rows of a view change although no source does."""
+    return view.facts is not None and any(
+        code == ReasonCode.TIME_FUNCTION for code, _ in view.facts.reasons
+    )
+
+
+def _with_notes(
+    results: Iterable[RefreshResult], views: Mapping[str, Definition]
+) -> list[RefreshResult]:
+    """The same, with what people should know of a view whatever was done with it."""
+    return [
+        replace(item, reasons=(*item.reasons, *views[str(item.view)].notes)) for item in results
+    ]

@@ -1,0 +1,96 @@
+"""The house stands: no circle of modules, and one meaning for each name of a module or class."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Mapping
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import grebe
+
+PACKAGE = Path(grebe.__file__).parent
+FORMATS = PACKAGE / "formats"
+
+
+def module_of(file: Path, package: Path = PACKAGE) -> str:
+    """The full name of a file's module."""
+    parts = (package.name, *file.relative_to(package).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def trees(package: Path = PACKAGE) -> dict[str, ast.Module]:
+    """Every module, read."""
+    files = sorted(package.rglob("*.py"))
+    return {module_of(file, package): ast.parse(file.read_text("utf-8")) for file in files}
+
+
+def imported(name: str, tree: ast.Module, known: Mapping[str, object]) -> set[str]:
+    """The modules that one imports: at its top, inside of functions, or for its types only."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            inner = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {item if item in known else node.module for item in inner}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    return (found & known.keys()) - {name}
+
+
+def circle(package: Path) -> list[str]:
+    """The modules of one circle of imports; none when there is none."""
+    known = trees(package)
+    graph = {name: imported(name, tree, known) for name, tree in known.items()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    assert circle(PACKAGE) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from house.two import thing",
+        "def later():\n    import house.two",
+        "if TYPE_CHECKING:\n    from house import two",
+    ],
+)
+def test_every_kind_of_import_closes_a_circle(text: str, tmp_path: Path) -> None:
+    package = tmp_path / "house"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "one.py").write_text(text)
+    (package / "two.py").write_text("")
+    assert circle(package) == []
+    (package / "two.py").write_text("from house.one import thing")
+    assert {"house.one", "house.two"} <= set(circle(package))
+
+
+def test_no_two_modules_have_one_name() -> None:
+    """Packages are rooms, and a room's main class may live in a module of its name.
+
+    The formats tell the same story under the same names on purpose: those count once.
+    """
+    found: dict[str, set[str]] = defaultdict(set)
+    for file in PACKAGE.rglob("*.py"):
+        if not file.stem.startswith("__"):
+            inside = file.is_relative_to(FORMATS) and file.parent != FORMATS
+            found[file.stem].add("a format" if inside else module_of(file))
+    assert {name: modules for name, modules in found.items() if len(modules) > 1} == {}
+
+
+def test_no_two_public_classes_have_one_name() -> None:
+    found: dict[str, list[str]] = defaultdict(list)
+    for module, tree in trees().items():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found[node.name].append(module)
+    assert {name: modules for name, modules in found.items() if len(modules) > 1} == {}
