@@ -151,6 +151,10 @@ class SourcePoint:
     nobody wrote them down."""
 
 
+LAYOUT = 1
+"""The number of the state layout; a stored table with another one is migrated or rebuilt."""
+
+
 @dataclass(frozen=True, slots=True)
 class Frontier:
     """Which data a view shows, kept inside the storage table's own commit."""

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from grebe.config import Settings, load
-from grebe.engine.view_graph import levels
 from grebe.errors import CycleError, GrebeError
 from grebe.project.definitions import Definition, all_written
 from grebe.project.lookup import NOT_COMPILED
 from grebe.project.summary import Summary, text_digest
 from grebe.registry.records import ViewRecord
+from grebe.view_graph import levels
 
 RELATIONS = """
 [relations.p.other]

@@ -12,7 +12,7 @@ import pytest
 from cli.conftest import Grebe
 from cli.shop import Shop
 from grebe.api import Project
-from grebe.engine import choice, refresh
+from grebe.engine import refresh, standing
 from grebe.engine.engine import Engine
 from grebe.engine.tables import Tables
 from grebe.errors import (
@@ -88,7 +88,7 @@ def test_a_source_that_is_only_compacted_can_be_expired(
     snapshots = shop.snapshots("sums")
     assert view.refresh().outcome is Outcome.NO_OP
     assert shop.snapshots("sums") == snapshots
-    monkeypatch.setattr(choice, "HALF_RETENTION", choice.HALF_RETENTION * 0)
+    monkeypatch.setattr(standing, "HALF_RETENTION", standing.HALF_RETENTION * 0)
     assert view.refresh().outcome is Outcome.NO_OP
     assert shop.snapshots("sums") == snapshots + 1
     assert view.refresh().outcome is Outcome.NO_OP

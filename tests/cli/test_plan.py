@@ -11,10 +11,10 @@ import pytest
 from cli.test_project import SUMS, Shop
 from grebe.api import Project
 from grebe.cli.sample import write_sample
+from grebe.engine.preview import RefreshPreview
 from grebe.engine.result import RefreshResult
 from grebe.errors import CheckFailedError, RefreshError
 from grebe.model import Outcome, State
-from grebe.project.planning import RefreshPreview
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

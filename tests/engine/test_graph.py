@@ -9,7 +9,7 @@ import pytest
 
 from engine.shop import Shop
 from grebe.config import Settings
-from grebe.engine import choice
+from grebe.engine import standing
 from grebe.engine.engine import Engine
 from grebe.model import Frontier, Outcome, Policy
 from grebe.spark.session import open_session
@@ -282,11 +282,11 @@ def test_state_of_another_layout_is_rebuilt_or_refused(
     shop.refreshed()
     before = shop.rows("few")
     shop.sql("DELETE FROM {s}.orders WHERE cust = 19")
-    monkeypatch.setattr(choice, "LAYOUT", choice.LAYOUT - 1)
+    monkeypatch.setattr(standing, "LAYOUT", standing.LAYOUT - 1)
     refused = shop.engine.refresh()[0]
     assert refused.reasons[0].code == "layout-newer"
     assert shop.rows("few") == before
-    monkeypatch.setattr(choice, "LAYOUT", choice.LAYOUT + 2)
+    monkeypatch.setattr(standing, "LAYOUT", standing.LAYOUT + 2)
     rebuilt = shop.engine.refresh()[0]
     assert (rebuilt.outcome, rebuilt.reasons[0].code) == (Outcome.FULL, "layout-older")
     shop.equals("few", FEW)

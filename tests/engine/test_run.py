@@ -60,7 +60,7 @@ def test_a_session_that_the_server_forgot_is_not_lent_again(
     fresh: Any = Forgotten(None)
     sessions = Pool(lambda: fresh, [(alive, 0.0), (closed, 0.0)])
     monkeypatch.setattr(pool, "ASKED_AFTER", 0.0)
-    with sessions.lent() as first, sessions.lent() as second:
+    with sessions.lend() as first, sessions.lend() as second:
         assert first() is alive
         assert second() is fresh
     assert [session for session, _ in sessions.idle] == [fresh, alive]

@@ -126,7 +126,7 @@ def test_settings_of_a_small_refresh_do_not_stay(shop: Shop) -> None:
     shop.refreshed()
     shop.sql("INSERT INTO {s}.orders SELECT id + 7, cust, amount, day, score FROM {s}.orders")
     assert shop.refreshed()["few"].outcome is Outcome.INCREMENTAL
-    with shop.engine.pool.lent() as session:
+    with shop.engine.pool.lend() as session:
         assert session().conf.get(partitions) == "7"
         assert session().conf.get("spark.sql.adaptive.enabled") == "true"
 

@@ -11,16 +11,16 @@ from grebe.api.results import Results
 from grebe.api.view import View
 from grebe.config import Settings, load
 from grebe.engine.place import refuse_moved
+from grebe.engine.preview import Plans
 from grebe.engine.tables import Tables
 from grebe.model import Policy, TableName
-from grebe.project import adoption, lifecycle, planning, reading, refreshing, verifying
+from grebe.project import adoption, lifecycle, plans, reading, refreshing, verifying
 from grebe.project.adoption import Adoption
 from grebe.project.dag import Dag, dag
 from grebe.project.definitions import Definition
 from grebe.project.explained import Explained, explain_view
 from grebe.project.given import Given, GivenDefinition, policy_given, text_from
 from grebe.project.past_runs import Runs, history
-from grebe.project.planning import Plans
 from grebe.project.recovery import Recovered, recover
 from grebe.project.retention import Retention, Vacuumed, retention
 from grebe.project.selection import Selection
@@ -265,7 +265,7 @@ class Project:
         What changes in a view that is refreshed first is not known before: `parent-moves`.
         """
         chosen = Policy.FULL if full else policy_given(policy)
-        return planning.plan(self.workspace, selection, chosen)
+        return plans.plan(self.workspace, selection, chosen)
 
     # --- doing ----------------------------------------------------------------------------------
 

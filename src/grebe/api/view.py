@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, overload
 
+from grebe.engine.preview import RefreshPreview
 from grebe.model import Policy, State, TableName
-from grebe.project import lifecycle, planning, reading
+from grebe.project import lifecycle, plans, reading
 from grebe.project.explained import Explained, explain_view
 from grebe.project.given import Given, policy_given
 from grebe.project.past_runs import history
-from grebe.project.planning import RefreshPreview
 from grebe.project.refreshing import refresh_one
 from grebe.project.retention import Vacuumed
 from grebe.project.status import Status, statuses
@@ -80,8 +80,8 @@ class View(Tabular):
 
     def plan(self) -> RefreshPreview:
         """What a refresh would do now; nothing is written."""
-        plans = planning.plan(self.workspace, str(self.name), None)
-        return next(item for item in plans if item.view == self.name)
+        found = plans.plan(self.workspace, str(self.name), None)
+        return next(item for item in found if item.view == self.name)
 
     def history(self, limit: int | None = 50) -> Sequence[RunRecord]:
         """Runs, newest first."""

@@ -3,40 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
-from typing import Final
 
 from grebe.compiler.plan.cost import Past, Sizes, full_is_cheaper
-from grebe.compiler.plan.refresh_plan import LAYOUT
-from grebe.compiler.text.clock import reads_clock
 from grebe.compiler.text.threshold import SHARE
-from grebe.engine.compiled_view import CompiledView, Used
+from grebe.engine.compiled_view import CompiledView
 from grebe.engine.public_name import shown_storage
-from grebe.engine.source_columns import changed
+from grebe.engine.standing import OTHER_TEXT, Moved, Pinned, Reads, SourceUse, distrust, stand
 from grebe.errors import GrebeError, NotIncrementalError, RefreshError
-from grebe.formats.base import Head, Source, WindowStats
-from grebe.model import Outcome, Policy, Position, Reason, SourcePoint, TableName, Version, Window
+from grebe.formats.base import WindowStats
+from grebe.model import Outcome, Policy, Position, Reason, SourcePoint, TableName, Window
 from grebe.stored_properties import StoredProperties
-
-_OWN: Final = "definition-changed"
-"""The view's own text: building it anew is what was asked for."""
-HALF_RETENTION: Final = timedelta(days=2.5)
-"""Half of the time that Iceberg keeps versions by default: for sources that do not say."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pinned:
-    """A source with the version that the run reads it at."""
-
-    source: Source
-    head: Head
-    fingerprint: str | None = None
-    """The definition's, when the source is itself a view."""
-    rows: Version | None = None
-    """Of a view: the last version that changed a row, which frontiers name. It may be expired;
-    the head holds the same rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +24,7 @@ class Choice:
     outcome: Outcome
     reasons: tuple[Reason, ...] = ()
     windows: tuple[tuple[TableName, Window], ...] = ()
-    settle: bool = False
+    moves_frontier: bool = False
     """Versions moved by more than maintenance, so the frontier has to follow."""
 
 
@@ -77,33 +55,37 @@ def choose(
         NotIncrementalError: under `strict`, when only a full refresh would do.
         RefreshError: a newer grebe wrote the view.
     """
-    _refuse_newer(view, position)
-    if position.frontier is None and not _distrust(position):
+    refuse_newer(view, position)
+    if position.frontier is None and not distrust(position):
         return _built(view, policy, replaces)
-    if policy is Policy.FULL:
+    if policy is Policy.FULL:  # whatever the sources say of what was before
         return Choice(Outcome.FULL, (Reason("policy-full", "the policy is to recompute"),))
-    windows, unreadable = _windows(view, position, pins)
-    always = view.plan.reasons if reads_clock(view.plan.reasons) else ()
-    reasons = _distrust(position) or always or (unreadable and (view.plan.reasons or unreadable))
+    found = stand(reads_of(view), position, pins.__getitem__)
+    whole = view.plan.reasons
+    always = whole if found.by_clock else ()
+    reasons = found.distrust or always or (found.broken and (whole or found.broken))
     if reasons:
         return _refused(view, policy, reasons)
-    moved = {name: window for name, window in windows.items() if not window.is_empty}
-    if not moved:
-        return Choice(Outcome.NO_OP)
-    stats = {name: pins[name].source.window_stats(window) for name, window in moved.items()}
-    if all(item.only_maintenance for item in stats.values()):
-        settle = _is_old(position, pins) or _has_other_columns(position, pins)
-        return Choice(Outcome.NO_OP, settle=settle)
-    if view.plan.reasons:
-        return _refused(view, policy, view.plan.reasons)
-    listed = tuple(windows.items())
+    if not found.moved:
+        return Choice(Outcome.NO_OP, moves_frontier=found.frontier_lags)
+    if whole:
+        return _refused(view, policy, whole)
     if policy is Policy.AUTO:
         given = dict(view.definition.properties).get(SHARE)
         costs = replace(costs or Costs(), threshold=float(given) if given else None)
-        cheaper = _full_is_cheaper(_sizes(pins, stats), stats, moved, costs)
+        cheaper = _full_is_cheaper(pins, found.moved, costs)
         if cheaper:
-            return Choice(Outcome.FULL, (cheaper,), listed)
-    return Choice(Outcome.INCREMENTAL, (), listed, settle=True)
+            return Choice(Outcome.FULL, (cheaper,), found.windows)
+    return Choice(Outcome.INCREMENTAL, (), found.windows, moves_frontier=True)
+
+
+def reads_of(view: CompiledView) -> Reads:
+    """What a view reads, as it was compiled over its sources as they are."""
+    uses = (
+        SourceUse(name, tuple(item.id for item in used), tuple(item.column for item in used))
+        for name, used in view.sources
+    )
+    return Reads(view.fingerprint, tuple(uses), view.plan.reasons)
 
 
 def replaced(
@@ -126,14 +108,14 @@ def replaced(
     try:
         before = position_of(storage)
     except GrebeError as error:
-        return Reason(_OWN, f"{storage.name} cannot be read: {error}")
+        return Reason(OTHER_TEXT, f"{storage.name} cannot be read: {error}")
     if before is None:
         return None
-    _refuse_newer(view, before)
+    refuse_newer(view, before)
     kept = kept_of(storage) or {}
     where = f"the rows before are in {storage.name}"
     if before.frontier is None or not is_same_text(view, kept):
-        return Reason(_OWN, f"the definition is another one; {where}")
+        return Reason(OTHER_TEXT, f"the definition is another one; {where}")
     return _moved_below(view, before.frontier.by_source, kept, pins) or Reason(
         "engine-version-changed", f"this grebe stores the same definition in another way; {where}"
     )
@@ -167,86 +149,22 @@ def _moved_below(
 
 def _built(view: CompiledView, policy: Policy, replaces: Reason | None) -> Choice:
     """All rows for the first time; or again, into another table than those that are shown."""
-    if replaces and replaces.code != _OWN:
+    if replaces and replaces.code != OTHER_TEXT:
         return _refused(view, policy, (replaces,))
     first = Reason("first-refresh", "the view holds no rows yet")
     return Choice(Outcome.FULL, (replaces or first,))
 
 
-def _refuse_newer(view: CompiledView, position: Position) -> None:
-    layout = position.frontier.state_layout if position.frontier else 0
-    if layout > LAYOUT:
-        raise RefreshError(
-            f'view "{view.name}" was written by a newer grebe',
-            detail=f"its state has layout {layout}, this version knows up to {LAYOUT}",
-            hint="install the newer version",
-            code="layout-newer",
-        )
-
-
-def _is_old(position: Position, pins: Mapping[TableName, Pinned]) -> bool:
-    """True when a version that the frontier names may soon be expired."""
-    kept = {str(name): pin.head.retention for name, pin in pins.items()}
-    points = position.frontier.by_source if position.frontier else {}
-    now = datetime.now(UTC)
-    return any(
-        now - point.committed_at > (kept[name] or 2 * HALF_RETENTION) / 2
-        for name, point in points.items()
-        if name in kept and point.committed_at
-    )
-
-
-def _has_other_columns(position: Position, pins: Mapping[TableName, Pinned]) -> bool:
-    """True when columns changed that the view does not read: nobody has to look at that twice."""
-    points = position.frontier.by_source if position.frontier else {}
-    return any(
-        points[str(name)].schema_id != pin.head.schema.id
-        for name, pin in pins.items()
-        if str(name) in points
-    )
-
-
-def _distrust(position: Position) -> tuple[Reason, ...]:
-    """Why the stored rows cannot be built upon."""
-    layout = position.frontier.state_layout if position.frontier else LAYOUT
-    if layout < LAYOUT:
-        return (Reason("layout-older", f"the state has layout {layout}, now it is {LAYOUT}"),)
-    if position.foreign:
-        return (Reason("foreign-write", f"somebody else wrote: {', '.join(position.foreign)}"),)
-    if position.unproven:
-        return (Reason("frontier-unproven", position.unproven),)
-    return ()
-
-
-def _windows(
-    view: CompiledView, position: Position, pins: Mapping[TableName, Pinned]
-) -> tuple[dict[TableName, Window], tuple[Reason, ...]]:
-    points = position.frontier.by_source if position.frontier else {}
-    windows: dict[TableName, Window] = {}
-    reasons: list[Reason] = []
-    for name, used in view.sources:
-        found = _window(name, points.get(str(name)), pins[name], used)
-        if isinstance(found, Reason):
-            reasons.append(found)
-        else:
-            windows[name] = found
-    return windows, tuple(reasons)
-
-
-def _window(
-    name: TableName, point: SourcePoint | None, pin: Pinned, used: Sequence[Used]
-) -> Window | Reason:
-    if point is None or point.identity != pin.head.identity:
-        return Reason("source-replaced", f'table "{name}" is another one than before')
-    columns = [item.column for item in used]
-    if reason := changed(name, point, pin.head, columns, pin.source):
-        return reason
-    if point.version == pin.rows:
-        return Window(pin.head.version, pin.head.version)
-    window = Window(point.version, pin.head.version)
-    if window.is_empty:
-        return window
-    return pin.source.unreadable(window, [column.id for column in used]) or window
+def refuse_newer(view: CompiledView, position: Position) -> None:
+    """Nothing, unless a newer grebe wrote the rows."""
+    for doubt in distrust(position):
+        if doubt.code == "layout-newer":
+            raise RefreshError(
+                f'view "{view.name}" was written by a newer grebe',
+                detail=doubt.message,
+                hint="install the newer version",
+                code=doubt.code,
+            )
 
 
 def _refused(view: CompiledView, policy: Policy, reasons: Sequence[Reason]) -> Choice:
@@ -265,15 +183,16 @@ def not_incremental(view: CompiledView, reasons: Sequence[Reason]) -> NotIncreme
 
 
 def _full_is_cheaper(
-    sizes: Sizes,
-    stats: Mapping[TableName, WindowStats],
-    moved: Mapping[TableName, Window],
-    costs: Costs,
+    pins: Mapping[TableName, Pinned], moved: Sequence[Moved], costs: Costs
 ) -> Reason | None:
+    stats = [item.stats for item in moved if item.stats]
+    sizes = _sizes(pins, stats)
     cheaper = full_is_cheaper(sizes, costs.past, costs.threshold)
-    if cheaper and costs.net and any(_rewrites(item) for item in stats.values()):
-        net = replace(sizes, changed=costs.net(moved))
-        return full_is_cheaper(net, costs.past, costs.threshold)
+    if cheaper and costs.net and any(_rewrites(item) for item in stats):
+        windows = {item.source: item.window for item in moved}
+        return full_is_cheaper(
+            replace(sizes, changed=costs.net(windows)), costs.past, costs.threshold
+        )
     return cheaper
 
 
@@ -282,9 +201,9 @@ def _rewrites(stats: WindowStats) -> bool:
     return stats.files_added > 0 and stats.files_removed > 0
 
 
-def _sizes(pins: Mapping[TableName, Pinned], stats: Mapping[TableName, WindowStats]) -> Sizes:
+def _sizes(pins: Mapping[TableName, Pinned], stats: Iterable[WindowStats]) -> Sizes:
     changed = 0
-    for item in stats.values():
+    for item in stats:
         if item.rows_added is None or item.rows_removed is None:
             return Sizes(None, None)
         changed += max(item.rows_added, item.rows_removed)

@@ -27,11 +27,11 @@ from grebe.compiler.text.verbatim import (
     spoken,
     tables_in,
 )
-from grebe.engine.choice import Pinned
 from grebe.engine.compiled_view import CompiledView, Used, ViewDefinition, used_columns
 from grebe.engine.meaning import Meaning, known_meaning, meaning_key, remembered
 from grebe.engine.public import public_sql
 from grebe.engine.spark_judge import REFUSED, Judge
+from grebe.engine.standing import Pinned
 from grebe.errors import (
     DefinitionError,
     GrebeError,

@@ -10,10 +10,10 @@ from hashlib import blake2b
 from grebe.compiler.algebra.nodes import Scan, Verbatim, walk
 from grebe.compiler.algebra.parent_views import Parent
 from grebe.compiler.parser.parse import normalised, parse
-from grebe.compiler.plan.refresh_plan import LAYOUT, RefreshPlan
+from grebe.compiler.plan.refresh_plan import RefreshPlan
 from grebe.config import Settings
 from grebe.errors import DefinitionError
-from grebe.model import Check, Column, Partition, Policy, Schema, TableName
+from grebe.model import LAYOUT, Check, Column, Partition, Policy, Schema, TableName
 from grebe.sql_text import PREFIX
 from grebe.stored_properties import KEYS, StoredProperties
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
@@ -14,6 +14,7 @@ from grebe.engine.compiled_view import CompiledView, ViewDefinition, as_created
 from grebe.engine.former_storage import in_former_storage
 from grebe.engine.lease import SECONDS
 from grebe.engine.new_storage import make_storage
+from grebe.engine.preview import RefreshPreview
 from grebe.engine.public_name import shown_storage
 from grebe.engine.recover import HOUR, Repair, recover
 from grebe.engine.refresh import RefreshResult
@@ -21,11 +22,11 @@ from grebe.engine.run import Options, Run, with_settings
 from grebe.engine.soundness import is_there, next_usable
 from grebe.engine.tables import Tables
 from grebe.engine.verify import Report, verify
-from grebe.engine.view_graph import levels, with_parents
 from grebe.errors import ConfigError, GrebeError, NotIncrementalError, UnknownTableError
 from grebe.model import Policy, RunId, TableName
 from grebe.spark.pool import Pool
 from grebe.spark.session import open_session
+from grebe.view_graph import levels, with_parents
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -85,7 +86,7 @@ class Engine:
 
     settings: Settings
     given: SparkSession | None = None
-    """The caller's session, if he brought one."""
+    """The caller's session, if there is one."""
     registry: Registry | None = None
     """The journal of runs and leases; everything works without one."""
     lease_seconds: float = SECONDS
@@ -121,7 +122,7 @@ class Engine:
         definition = self._as_created(definition, shown)
         kept = tuple((key, str(self.spark.conf.get(key))) for key in KEPT_SETTINGS)
         definition = replace(definition, settings=definition.settings or kept)
-        with self.pool.lent() as session:
+        with self.pool.lend() as session:
             view = self._compiled(definition, session())
         view = in_former_storage(view, shown, self.tables, lambda: self.spark)
         given_up = max(definition.generation, view.generation_of(shown))
@@ -194,45 +195,61 @@ class Engine:
         With ``parents`` the views that they read are refreshed too; with None only when they cannot
         be read together as they are; with False such a view fails with `frontier-conflict`.
         """
+        options = Options(policy, jobs, parents, trigger, self.lease_seconds)
+        run = self._run(names, options, self.add)
+        run.run_id = run_id or run.run_id
+        return run.refresh()
+
+    def plan(
+        self, names: Sequence[str] | None = None, *, policy: Policy | None = None
+    ) -> list[RefreshPreview]:
+        """What a refresh of the same views would do now; nothing is written."""
+        return self._run(names, Options(policy), self._know).plan()
+
+    def _run(
+        self,
+        names: Sequence[str] | None,
+        options: Options,
+        accept: Callable[[CompiledView], CompiledView],
+    ) -> Run:
+        """A run over some views, or all; what it compiles anew is accepted in one way."""
         above = {key: view.parents for key, view in self.views.items()}
         chosen = set(above) if names is None else {str(self.named(name)) for name in names}
-        if parents:
+        if options.parents:
             chosen = with_parents(chosen, above)
-        run = Run(
+
+        def again(view: CompiledView) -> CompiledView:
+            return accept(_in_place_of(view, self.compile(view.definition)))
+
+        def give_up(view: CompiledView) -> CompiledView:
+            other = next_usable(view, self.tables, lambda: self.spark)
+            return accept(_in_place_of(view, other))
+
+        return Run(
             self.tables,
             lambda: self.spark,
             self.pool,
             {key: view for key, view in self.views.items() if key in chosen},
             self.views,
-            Options(policy, jobs, parents, trigger, self.lease_seconds),
+            options,
             self.registry,
-            self._again,
-            self._given_up,
+            again,
+            give_up,
         )
-        run.run_id = run_id or run.run_id
-        return run.refresh()
 
-    def _again(self, view: CompiledView) -> CompiledView:
-        """A view of the same definition, compiled over its sources as they are by now.
-
-        It may take the place of the former one, but not of what others published meanwhile.
-        """
-        made = self.compile(view.definition)
-        return self.add(replace(made, replaces=view.replaces | {view.storage_name}))
-
-    def _given_up(self, view: CompiledView) -> CompiledView:
-        """The same view in the next of its tables that can be used: one is broken."""
-        made = next_usable(view, self.tables, lambda: self.spark)
-        return self.add(replace(made, replaces=view.replaces | {view.storage_name}))
+    def _know(self, view: CompiledView) -> CompiledView:
+        """A compiled view, known to those that read it; nothing is made for it."""
+        self.views[str(view.name)] = view
+        return view
 
     def recover(self, *, older_than: timedelta = HOUR) -> list[Repair]:
         """What was repaired of runs that did not end; nothing when asked again."""
-        with self.pool.lent() as session:
+        with self.pool.lend() as session:
             return recover(self.views, self.tables, session(), self.registry, older_than=older_than)
 
     def verify(self, name: str, sample: float | None = None) -> Report:
         """A report when the view equals its query at its frontier, else CheckFailedError."""
-        with self.pool.lent() as session:
+        with self.pool.lend() as session:
             view = self.view(name)
             return verify(view, self.tables, with_settings(session(), view), sample)
 
@@ -250,3 +267,8 @@ class Engine:
         if full not in self.views:
             raise UnknownTableError.named(full, sorted(self.views))
         return self.views[full]
+
+
+def _in_place_of(former: CompiledView, made: CompiledView) -> CompiledView:
+    """A view that may take the place of the former one, but not of what others published meanwhile."""
+    return replace(made, replaces=former.replaces | {former.storage_name})

@@ -12,13 +12,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from grebe.compiler.plan.refresh_plan import LAYOUT
 from grebe.engine.compiled_view import CompiledView
 from grebe.engine.tables import Tables
 from grebe.engine.verify import verify
 from grebe.errors import CheckFailedError, GrebeError
 from grebe.formats.base import Session
-from grebe.model import TableName
+from grebe.model import LAYOUT, TableName
 from grebe.stored_properties import KEYS, StoredProperties
 
 MEANING: Final = KEYS["meaning"]
@@ -60,8 +59,10 @@ def _is_the_same(view: CompiledView, kept: Mapping[str, str]) -> bool:
     )
 
 
-def differs_from_text(view: CompiledView, tables: Tables, spark: Session) -> str | None:
-    """Why the rows of such a table cannot be built upon, if so; asked once.
+def differs_from_text(
+    view: CompiledView, tables: Tables, spark: Session, *, keeps: bool = True
+) -> str | None:
+    """Why the rows of such a table cannot be built upon, if so; asked once where the answer is kept.
 
     The older version may have read the text otherwise than Spark does.
     """
@@ -74,5 +75,6 @@ def differs_from_text(view: CompiledView, tables: Tables, spark: Session) -> str
         verify(view, tables, spark())
     except CheckFailedError as error:
         return f"the rows that an older version stored are not those of the text: {error.detail}"
-    tables.keep(view.storage_name, spark, {MEANING: view.definition.meaning})
+    if keeps:
+        tables.keep(view.storage_name, spark, {MEANING: view.definition.meaning})
     return None

@@ -40,6 +40,8 @@ class Leases:
     owner: str
     trigger: str = "manual"
     seconds: float = SECONDS
+    only_looks: bool = False
+    """Nothing is taken and nothing is written down; what happened before can be asked."""
     held: dict[str, Lease] = field(default_factory=dict)
     guard: threading.Lock = field(default_factory=threading.Lock)
     over: threading.Event = field(default_factory=threading.Event)
@@ -47,7 +49,7 @@ class Leases:
 
     def acquire(self, views: Iterable[str]) -> set[str]:
         """Take the leases of some views; those that somebody else holds."""
-        if self.registry is None:
+        if self.registry is None or self.only_looks:
             return set()
         taken: set[str] = set()
         for view in sorted(views):
@@ -84,7 +86,8 @@ class Leases:
 
     def begin(self, view: str, run_id: str) -> None:
         """Write down that a run begins."""
-        self._asked(lambda r: r.begin(RunRecord(run_id, view, self.trigger, self.owner)))
+        if not self.only_looks:
+            self._asked(lambda r: r.begin(RunRecord(run_id, view, self.trigger, self.owner)))
 
     def finish(self, result: RefreshResult) -> None:
         """Write down how a run ended."""
@@ -103,7 +106,8 @@ class Leases:
             if result.steps
             else None,
         )
-        self._asked(lambda r: r.finish(record))
+        if not self.only_looks:
+            self._asked(lambda r: r.finish(record))
 
     def _keep(self) -> None:
         """Renew what is held, as long as the run lasts."""

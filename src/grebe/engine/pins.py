@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from grebe.engine.choice import Pinned
 from grebe.engine.compiled_view import CompiledView
+from grebe.engine.standing import Pinned, distrust, same_rows
 from grebe.engine.tables import Tables
 from grebe.errors import GrebeError, HistoryExpiredError, InternalError
 from grebe.formats.base import Head, Session, Source
-from grebe.model import Position, SourcePoint, TableName, Version, Window
+from grebe.model import Position, SourcePoint, TableName
+from grebe.view_graph import with_parents
 
 NOWHERE = Position(None, None)
 """The position of a view without a storage table."""
@@ -55,7 +56,9 @@ def pin_sources(
     """
     outside = outside_parents(views, around)
     known = {**around, **views}
-    everybody = {name: known[name] for name in (*_with_parents(outside, known), *views)}
+    above = {name: view.parents for name, view in known.items()}
+    below = sorted(with_parents(outside, above) & known.keys())
+    everybody = {name: known[name] for name in (*below, *views)}
     positions, unread = _positions(tables, spark, everybody)
     pins, missing = _heads(tables, spark, _sources(views, around))
     found = Pins(positions, pins, missing, unread=unread)
@@ -161,25 +164,12 @@ def _heads(
     return {name: Pinned(sources[name], head) for name, head in heads.items()}, missing
 
 
-def _with_parents(names: Iterable[str], known: Mapping[str, CompiledView]) -> list[str]:
-    """The views and all that they read, directly or not."""
-    found: dict[str, None] = {}
-    waiting = [name for name in names if name in known]
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found[name] = None
-            waiting += [parent for parent in known[name].parents if parent in known]
-    return list(found)
-
-
 def _unfit(outside: Iterable[str], positions: Mapping[str, Position]) -> str | None:
     """Why a parent must not be read as it is, if so."""
     for name in outside:
         position = positions[name]
-        if position.foreign or position.unproven:
-            why = position.unproven or f"somebody else wrote: {', '.join(position.foreign)}"
-            return f"the rows of {name} cannot be trusted ({why})"
+        if doubts := distrust(position):
+            return f"the rows of {name} cannot be trusted ({doubts[0].message})"
         if position.frontier is None:
             return f"{name} was never refreshed"
     return None
@@ -244,7 +234,9 @@ def _given(shown: _Shown, outside: Mapping[str, CompiledView]) -> tuple[Points, 
             if known.version == point.version and known.identity == point.identity:
                 continue
             source = shown.tables.source(_named(table), shown.spark)
-            if known.identity != point.identity or not _same(source, known.version, point.version):
+            if known.identity != point.identity or not same_rows(
+                source, known.version, point.version
+            ):
                 return given, f'{by[table]} and {name} show different versions of "{table}"'
     return given, None
 
@@ -264,7 +256,7 @@ def _leads_back(source: Source, before: SourcePoint | None, point: SourcePoint) 
     if before.committed_at is None or point.committed_at is None:
         return False
     later = before.committed_at >= point.committed_at
-    return later and not _same(source, point.version, before.version)
+    return later and not same_rows(source, point.version, before.version)
 
 
 def _named(text: str) -> TableName:
@@ -274,17 +266,7 @@ def _named(text: str) -> TableName:
 
 
 def _agree(source: Source, point: SourcePoint, head: Head) -> bool:
-    return point.identity == head.identity and _same(source, point.version, head.version)
-
-
-def _same(source: Source, one: Version, two: Version) -> bool:
-    """Two versions agree when nothing but maintenance lies between them."""
-    if one == two:
-        return True
-    try:
-        return source.window_stats(Window(one, two)).only_maintenance
-    except HistoryExpiredError:
-        return False
+    return point.identity == head.identity and same_rows(source, point.version, head.version)
 
 
 def _at(pin: Pinned, point: SourcePoint) -> Head | None:

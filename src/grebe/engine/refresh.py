@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Final
 from grebe import thresholds
 from grebe.compiler.algebra.nodes import Verbatim
 from grebe.compiler.bind import bind
-from grebe.compiler.plan.refresh_plan import LAYOUT
+from grebe.compiler.explain import explain
 from grebe.compiler.text.clock import CLOCK, reads_clock
-from grebe.engine.choice import Choice, Costs, Pinned, choose, replaced
+from grebe.engine.choice import Choice, Costs, choose, replaced
 from grebe.engine.clustering import order_of
 from grebe.engine.compiled_view import CompiledView, Used, check_of
 from grebe.engine.delta_statistics import delta_facts
@@ -28,6 +28,7 @@ from grebe.engine.former_storage import differs_from_text
 from grebe.engine.kept_rows import KeptRows
 from grebe.engine.new_storage import make_storage
 from grebe.engine.pins import point_of
+from grebe.engine.preview import PlannedWindow, RefreshPreview
 from grebe.engine.public import (
     PUBLIC,
     altered,
@@ -44,12 +45,14 @@ from grebe.engine.result import RefreshResult as RefreshResult
 from grebe.engine.result import StepRun
 from grebe.engine.small_views import repeated
 from grebe.engine.source_deltas import Delta, Deltas, SourceDelta, Stage
+from grebe.engine.standing import Pinned
 from grebe.engine.tables import Tables
 from grebe.engine.verify import check_first_build
 from grebe.errors import InternalError
 from grebe.formats.base import Committed, Overwrite, VersionStats, Write
 from grebe.formats.failpoints import reach
 from grebe.model import (
+    LAYOUT,
     Check,
     Frontier,
     Outcome,
@@ -118,22 +121,11 @@ class Refresh:
         position = self.position
         shown = self.tables.shown(self.view.name, self.session)
         storage = shown_storage(self.view.name, shown)
-        refuse_taken(self.view, shown)
-        if not may_replace(self.view, storage):
-            raise altered(self.view)
-        choice = choose(
-            self.view,
-            self._judged(position),
-            self.pins,
-            policy=self.policy,
-            costs=Costs(self.past, self._net),
-            replaces=replaced(self.view, shown, self._position_of, self._kept_of, self.pins),
-        )
+        choice = self._choose(shown, self._judged(keeps=True))
         reach("refresh.planned")
         done = self._carry_out(choice, position)
         reasons = choice.reasons
-        looks = done.outcome is not Outcome.INCREMENTAL
-        if storage == self.view.storage_name and not self._is_shown(shown, storage, looks=looks):
+        if not self._is_shown(shown, done.outcome):
             reasons, shown = (*reasons, NOT_SHOWN), None
         if done.outcome is Outcome.FULL and not keeps_words(self.view, self.tables):
             shown = None  # nobody can tell whether it is still the one that was published
@@ -163,12 +155,65 @@ class Refresh:
             steps=done.steps,
         )
 
-    def _judged(self, position: Position) -> Position:
+    def _judged(self, *, keeps: bool) -> Position:
         """The position, unproven where rows of an older version are not what the text says."""
+        position = self.position
         if position.frontier is None or check_of(self.view, self.tables.settings) is Check.NEVER:
             return position
-        differs = differs_from_text(self.view, self.tables, self.session)
+        differs = differs_from_text(self.view, self.tables, self.session, keeps=keeps)
         return replace(position, unproven=differs) if differs else position
+
+    def plan(self, moving: Mapping[TableName, str]) -> RefreshPreview:
+        """The same, stopped where rows would be computed: what is to be read is counted.
+
+        Args:
+            moving: views that change first, by their storage tables: how is not known before.
+        """
+        view, shown = self.view, self.tables.shown(self.view.name, self.session)
+        choice = self._choose(shown, self._judged(keeps=False))
+        windows = self._planned_windows(choice, moving)
+        outcome, reasons = choice.outcome, choice.reasons
+        if outcome is Outcome.INCREMENTAL and all(item.is_nothing for item in windows):
+            outcome = Outcome.NO_OP
+        if moving and outcome is Outcome.NO_OP:
+            names = ", ".join(sorted(moving.values()))
+            outcome = Outcome.INCREMENTAL
+            reasons = (Reason("parent-moves", f"{names} will change first"),)
+        elif not self._is_shown(shown, outcome):
+            reasons = (*reasons, NOT_SHOWN)
+        steps = tuple((step.kind, step.name, step.sql) for step in explain(view.plan).steps)
+        return RefreshPreview(view.name, outcome, reasons, windows, view.plan.strategy, steps)
+
+    def _planned_windows(
+        self, choice: Choice, moving: Mapping[TableName, str]
+    ) -> tuple[PlannedWindow, ...]:
+        found = [PlannedWindow(name, None) for name in sorted(moving)]
+        used = dict(self.view.sources)
+        for name, window in choice.windows:
+            if window.is_empty or name in moving:
+                continue
+            if choice.outcome is Outcome.INCREMENTAL:  # what will be read is counted, not guessed
+                delta = self._delta(name, used[name], window)
+                added, removed = delta.insertions, delta.rows - delta.insertions
+                found.append(PlannedWindow(name, window, added, removed))
+            else:
+                stats = self.pins[name].source.window_stats(window)
+                found.append(PlannedWindow(name, window, stats.rows_added, stats.rows_removed))
+        return tuple(found)
+
+    def _choose(self, shown: str | None, position: Position) -> Choice:
+        """What is to be done, given what the public name and the storage table show."""
+        refuse_taken(self.view, shown)
+        if not may_replace(self.view, shown_storage(self.view.name, shown)):
+            raise altered(self.view)
+        return choose(
+            self.view,
+            position,
+            self.pins,
+            policy=self.policy,
+            costs=Costs(self.past, self._net),
+            replaces=replaced(self.view, shown, self._position_of, self._kept_of, self.pins),
+        )
 
     def _check_first_build(self) -> float:
         """What it took to compare rows with the user's text before anybody sees them.
@@ -191,12 +236,14 @@ class Refresh:
     def _carry_out(self, choice: Choice, position: Position) -> _Done:
         match choice.outcome:
             case Outcome.NO_OP:
-                return self._settled(position) if choice.settle else _Done(Outcome.NO_OP)
+                return (
+                    self._move_frontier(position) if choice.moves_frontier else _Done(Outcome.NO_OP)
+                )
             case Outcome.INCREMENTAL:
                 return self._incremental(choice, position)
         return self._full(position)
 
-    def _settled(self, position: Position) -> _Done:
+    def _move_frontier(self, position: Position) -> _Done:
         """The frontier alone follows, so that the versions it names need not be kept for ever."""
         frontier = self._frontier(Outcome.NO_OP)
         storage = self.tables.storage(self.view.storage_name, self.session())
@@ -252,11 +299,16 @@ class Refresh:
         pin = pins[name]
         return pin.source.version_stats(pin.head.version, [column.id for column in used])
 
-    def _is_shown(self, shown: str | None, storage: TableName, *, looks: bool) -> bool:
+    def _is_shown(self, shown: str | None, outcome: Outcome) -> bool:
         """Whether the public name, and who reads by what the table keeps, see what was published.
 
-        ``looks`` at what it keeps, which a small change need not pay for.
+        True also where another table was published: then the name is to move anyway. A small
+        change need not pay for a look at what the table keeps.
         """
+        storage = shown_storage(self.view.name, shown)
+        if storage is None or storage != self.view.storage_name:
+            return True
+        looks = outcome is not Outcome.INCREMENTAL
         kept = (self._kept_of(storage) or {}).get(PUBLIC) if looks else None
         as_kept = kept in (None, kept_properties(self.view)[PUBLIC])
         return as_kept and is_as_published(self.view, self.tables, shown)
@@ -287,7 +339,7 @@ class Refresh:
 
     def _delta(self, name: TableName, used: Sequence[Used], window: Window) -> Delta:
         needed = [column.id for column in used]
-        return self.deltas.of(name, self.pins[name].source, window, needed)
+        return self.deltas.read(name, self.pins[name].source, window, needed)
 
     def _execution(
         self, sides: Mapping[TableName, SourceDelta] | None = None, position: Position | None = None

@@ -6,25 +6,27 @@ import logging
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import count
 from typing import TYPE_CHECKING
 
 from grebe.compiler.algebra.join_keys import join_keys
-from grebe.engine.choice import Pinned, not_incremental
+from grebe.engine.choice import not_incremental
 from grebe.engine.compile_view import fits_parents, fits_sources
 from grebe.engine.compiled_view import CompiledView
 from grebe.engine.kept_rows import KeptRows
 from grebe.engine.lease import SECONDS, Leases, owner_of
 from grebe.engine.pins import NOWHERE, Pins, parent_pin, pin_sources, point_of
+from grebe.engine.preview import RefreshPreview
 from grebe.engine.public_name import shown_storage
 from grebe.engine.refresh import Refresh, RefreshResult
 from grebe.engine.soundness import UNREADABLE, altered
-from grebe.engine.source_deltas import Deltas
+from grebe.engine.source_deltas import Deltas, Stage
+from grebe.engine.standing import Pinned
 from grebe.engine.tables import Tables
 from grebe.engine.upkeep import keep_up
-from grebe.engine.view_graph import levels, with_parents
 from grebe.errors import (
     ConflictError,
     GrebeError,
@@ -32,11 +34,13 @@ from grebe.errors import (
     LeaseHeldError,
     UnknownOutcomeError,
 )
-from grebe.formats.base import STAGED
+from grebe.formats.base import STAGED, Head
 from grebe.formats.failpoints import reach
 from grebe.formats.storage_errors import disk_trouble, failed
-from grebe.model import Outcome, Policy, Position, Reason, RunId, SourcePoint, TableName
+from grebe.model import Outcome, Policy, Position, Reason, RunId, SourcePoint, TableName, Version
 from grebe.spark.pool import Pool
+from grebe.sql_text import made
+from grebe.view_graph import levels, with_parents
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -68,14 +72,18 @@ class _Work:
     deltas: Deltas
     nearby: KeptRows
     leases: Leases
-    taken: Mapping[str, TableName]
+    storages: Mapping[str, TableName]
     """The storage tables that the positions of the cut are those of."""
+    lend: Callable[[], AbstractContextManager[Callable[[], SparkSession]]]
+    """Gives a session for one view."""
+    act: Callable[[Refresh], RefreshResult]
+    """What is done with a view: refreshed, or only planned."""
 
     def position(
         self, view: CompiledView, tables: Tables, spark: Callable[[], SparkSession]
     ) -> Position:
         """Where a view stood when the sources were pinned; of one that has another table, now."""
-        if self.taken.get(str(view.name)) == view.storage_name:
+        if self.storages.get(str(view.name)) == view.storage_name:
             return self.cut.positions[str(view.name)]
         return tables.position(view.storage_name, spark) or NOWHERE
 
@@ -103,19 +111,15 @@ class Run:
     results: dict[str, RefreshResult] = field(default_factory=dict)
     staged: list[TableName] = field(default_factory=list)
     numbers: Iterator[int] = field(default_factory=count)
-    """Of what is staged: views that run side by side must not pin_sources the same."""
+    """Of what is staged: views that run side by side must not stage under one name."""
+    previews: dict[str, RefreshPreview] = field(default_factory=dict)
+    """What was planned."""
 
     def refresh(self) -> list[RefreshResult]:
         """The results, parents before children."""
-        leases = Leases(
-            self.registry, owner_of(self.run_id), self.options.trigger, self.options.lease_seconds
-        )
+        leases = self._leases()
         try:
-            cut = self._cut(leases)
-            reach("run.pinned")
-            deltas = Deltas(self._columns(), self._stage)
-            taken = {name: view.storage_name for name, view in self.views.items()}
-            work = _Work(cut, deltas, self._nearby(deltas), leases, taken)
+            work = self._prepare(leases, self._stage, self.pool.lend, Refresh.run)
             for level in levels({name: view.parents for name, view in self.views.items()}):
                 with ThreadPoolExecutor(max_workers=max(1, self.options.jobs)) as pool:
                     done = pool.map(lambda name: self._one(name, work), level)
@@ -128,22 +132,98 @@ class Run:
         self._keep_up()
         return list(self.results.values())
 
-    def _cut(self, leases: Leases) -> Pins:
+    def plan(self) -> list[RefreshPreview]:
+        """What `refresh` would do, in its order: the same run, of which nothing is computed or written.
+
+        Changes are read to be counted. They are staged under names of one session, in which all
+        views are looked at.
+        """
+        with self.pool.lend() as session:
+            shown: list[str] = []
+
+            def show(rows: DataFrame) -> str:
+                shown.append(made(f"planned_{len(shown)}"))
+                rows.createOrReplaceTempView(shown[-1])
+                return shown[-1]
+
+            try:
+                leases = self._leases(only_looks=True)
+                work = self._prepare(leases, show, lambda: nullcontext(session), self._foresee)
+                for level in levels({name: view.parents for name, view in self.views.items()}):
+                    for name in level:
+                        self.results[name] = self._one(name, work)
+            finally:
+                for name in shown:
+                    session().catalog.dropTempView(name)
+        return [self._preview(name, result) for name, result in self.results.items()]
+
+    def _foresee(self, refresh: Refresh) -> RefreshResult:
+        """Plan one view, and say that it stands where it stood."""
+        view, position = refresh.view, refresh.position
+        moving = {
+            self._known(name).storage_name: name
+            for name in view.parents
+            if name in self.results and self.results[name].outcome is not Outcome.NO_OP
+        }
+        preview = refresh.plan(moving)
+        self.previews[str(view.name)] = preview
+        return RefreshResult(
+            view.name,
+            preview.outcome,
+            refresh.run_id,
+            0.0,
+            preview.reasons,
+            frontier=position.frontier,
+            version=position.version,
+            row_version=position.row_version,
+        )
+
+    def _preview(self, name: str, result: RefreshResult) -> RefreshPreview:
+        """What was planned; of a view that fails, why."""
+        if result.outcome is Outcome.FAILED or name not in self.previews:
+            error = result.error if isinstance(result.error, GrebeError) else None
+            return RefreshPreview(result.view, result.outcome, result.reasons, error=error)
+        return replace(self.previews[name], reasons=result.reasons)
+
+    def _leases(self, *, only_looks: bool = False) -> Leases:
+        return Leases(
+            self.registry,
+            owner_of(self.run_id),
+            self.options.trigger,
+            self.options.lease_seconds,
+            only_looks,
+        )
+
+    def _prepare(
+        self,
+        leases: Leases,
+        stage: Stage,
+        lend: Callable[[], AbstractContextManager[Callable[[], SparkSession]]],
+        act: Callable[[Refresh], RefreshResult],
+    ) -> _Work:
+        """Everything that the views of the run share."""
+        cut = self._pin_all(leases)
+        reach("run.pinned")
+        deltas = Deltas(self._columns(), stage)
+        storages = {name: view.storage_name for name, view in self.views.items()}
+        return _Work(cut, deltas, self._nearby(deltas), leases, storages, lend, act)
+
+    def _pin_all(self, leases: Leases) -> Pins:
         """Where everything stands; parents that cannot be read as they are join the run."""
         self._lease(self.views, leases)
-        cut = self._taken()
+        cut = self._pin()
         if cut.conflict and self.options.parents is None:
             parents = {name: view.parents for name, view in self.around.items()}
             more = with_parents(self.views, parents) - set(self.views)
             self.views = {name: self.around[name] for name in (*more, *self.views)}
             self._lease(more, leases)
-            cut = self._taken()
+            cut = self._pin()
         return cut
 
     def _lease(self, names: Iterable[str], leases: Leases) -> None:
         wanted, left = set(names), set[str]()
         for level in levels({name: view.parents for name, view in self.views.items()}):
-            # Who refreshes a view refreshes what reads it, too: their leases are left to him.
+            # Who refreshes a view refreshes what reads it, too: their leases are left to them.
             left |= {name for name in level if not left.isdisjoint(self.views[name].parents)}
             free = [name for name in level if name in wanted - left]
             for name in leases.acquire(free):
@@ -154,7 +234,7 @@ class Run:
                 left.add(name)
         reach("run.leased")
 
-    def _taken(self) -> Pins:
+    def _pin(self) -> Pins:
         """The cut, after definitions that no longer fit their sources were compiled again."""
         self._fit({})
         cut = pin_sources(self.tables, self.spark, self.views, self.around)
@@ -169,10 +249,10 @@ class Run:
             for name in level:
                 view, known = self.views[name], {**self.around, **self.views}
                 if not (fits_parents(view, known) and fits_sources(view, pins)):
-                    again |= self._compiled_again(name)
+                    again |= self._compile_again(name)
         return again
 
-    def _compiled_again(self, name: str) -> bool:
+    def _compile_again(self, name: str) -> bool:
         try:
             if self.recompile:
                 self.views[name] = self.recompile(self.views[name])
@@ -190,7 +270,7 @@ class Run:
         if name in self.results:
             return self.results[name]
         if not fits_parents(self.views[name], {**self.around, **self.views}):
-            self._compiled_again(name)  # a parent has another storage table since this run began
+            self._compile_again(name)  # a parent has another storage table since this run began
             if name in self.results:
                 return self.results[name]
         view = self.views[name]
@@ -201,8 +281,8 @@ class Run:
         work.leases.begin(name, self._id(view))
         reach("run.begun")
         try:
-            with self.pool.lent() as session:
-                result = self._sound(view, work, session)
+            with work.lend() as session:
+                result = self._refresh_soundly(view, work, session)
         except GrebeError as error:
             result = self._failed(view, error)
         except Exception as error:  # what nobody foresaw stops one view, not its siblings
@@ -213,7 +293,7 @@ class Run:
         work.leases.release(name)
         return result
 
-    def _sound(
+    def _refresh_soundly(
         self, view: CompiledView, work: _Work, session: Callable[[], SparkSession]
     ) -> RefreshResult:
         """The refresh of a view; in another storage table where its own cannot be used any more."""
@@ -229,13 +309,15 @@ class Run:
         if unread is not None:
             if not full or self.give_up is None:
                 raise _with_way_out(view, unread)
-            return self._given_up(view, work, session, Reason(UNREADABLE, unread.explain()))
+            return self._refresh_elsewhere(
+                view, work, session, Reason(UNREADABLE, unread.explain())
+            )
         if because is not None and self.give_up is not None:
             if self._policy(view) is Policy.STRICT:
                 raise not_incremental(view, (because,))
-            return self._given_up(view, work, session, because)
+            return self._refresh_elsewhere(view, work, session, because)
         try:
-            return self._refreshed(view, work, session, position)
+            return self._refresh_one(view, work, session, position)
         except (ConflictError, LeaseHeldError, UnknownOutcomeError):
             raise
         except GrebeError as error:
@@ -248,28 +330,28 @@ class Run:
             # Whoever asks for all of it gets it, where it is the table that does not let us.
             because = Reason(UNREADABLE, error.explain())
             try:
-                return self._given_up(view, work, session, because)
+                return self._refresh_elsewhere(view, work, session, because)
             except GrebeError:  # it is not the table
                 self.views[str(view.name)] = view
                 raise error from None
 
-    def _given_up(
+    def _refresh_elsewhere(
         self, view: CompiledView, work: _Work, session: Callable[[], SparkSession], because: Reason
     ) -> RefreshResult:
         """The refresh in the next table that can be used."""
         if self.give_up is None:
             raise InternalError.broken("nobody makes another storage table")
-        made = self.give_up(view)
-        self.views[str(view.name)] = made
-        position = self.tables.position(made.storage_name, session) or NOWHERE
-        result = self._refreshed(made, work, session, position)
+        other = self.give_up(view)
+        self.views[str(view.name)] = other
+        position = self.tables.position(other.storage_name, session) or NOWHERE
+        result = self._refresh_one(other, work, session, position)
         told = tuple(reason for reason in result.reasons if reason.code != because.code)
         return replace(result, reasons=(because, *told))
 
     def _policy(self, view: CompiledView) -> Policy:
         return self.options.policy or view.definition.policy
 
-    def _refreshed(
+    def _refresh_one(
         self,
         view: CompiledView,
         work: _Work,
@@ -286,7 +368,7 @@ class Run:
                 hint="refresh the parents with it",
                 code="frontier-conflict",
             )
-        return Refresh(
+        refresh = Refresh(
             view=view,
             run_id=self._id(view),
             tables=self.tables,
@@ -300,7 +382,8 @@ class Run:
             inherited=self._inherited(view, work.cut),
             past=work.leases.past(str(view.name)),
             began=self.began,
-        ).run()
+        )
+        return work.act(refresh)
 
     def _id(self, view: CompiledView) -> RunId:
         return RunId(f"{self.run_id}_{sorted(self.views).index(str(view.name))}")
@@ -323,8 +406,11 @@ class Run:
             source = self.tables.source(name, session)
             if name in parents:
                 parent = parents[name]
-                position = self._left(parent, cut)
-                found[name] = parent_pin(source, position, self._known(parent).fingerprint)
+                position, known = self._left(parent, cut), self._known(parent)
+                if position.version is None:  # planned: the run would make it before
+                    found[name] = Pinned(source, Head("", Version(""), known.stored, None))
+                else:
+                    found[name] = parent_pin(source, position, known.fingerprint)
             else:
                 found[name] = Pinned(source, cut.pins[name].head)
         return found
@@ -378,7 +464,7 @@ class Run:
         """Look after the files of what was written, now that everything is published."""
         for name, result in self.results.items():
             if result.outcome is Outcome.INCREMENTAL:
-                with self.pool.lent() as session:
+                with self.pool.lend() as session:
                     keep_up(self.views[name], self.tables, session)
 
     def _clean(self) -> None:

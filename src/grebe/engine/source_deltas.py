@@ -94,7 +94,7 @@ class Deltas:
     locks: dict[_Key, threading.Lock] = field(default_factory=dict)
     guard: threading.Lock = field(default_factory=threading.Lock)
 
-    def of(self, name: TableName, source: Source, window: Window, needed: Sequence[int]) -> Delta:
+    def read(self, name: TableName, source: Source, window: Window, needed: Sequence[int]) -> Delta:
         """The delta of a source over a window, with the columns that a view needs of it.
 
         What other views read beside them comes along where the window has it: a column that one

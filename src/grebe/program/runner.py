@@ -24,11 +24,12 @@ from grebe.program.duckdb_text import ident, literal
 from grebe.program.failures import typed
 from grebe.program.make_program import compile_ivm
 from grebe.program.naming import Naming
-from grebe.program.program_graph import levels, tree
 from grebe.program.program_sources import Options, ProgramSource, TablePlace, located
 from grebe.program.program_view import MaterializedView
 from grebe.program.utilities import PendingMaintenance, pending_maintenance_sql
 from grebe.program.verbatim_program import expanded
+from grebe.program.view_tree import tree
+from grebe.view_graph import levels
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

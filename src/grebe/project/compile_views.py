@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from grebe.engine.public import ALTERED
 from grebe.engine.public_name import shown_storage
 from grebe.engine.result import RefreshResult
-from grebe.engine.view_graph import levels, with_parents
 from grebe.errors import (
     ConflictError,
     DefinitionError,
@@ -27,6 +26,7 @@ from grebe.project.summary import SourceSummary, Summary, text_digest
 from grebe.registry.records import Counts, RunRecord, ViewRecord
 from grebe.sql_text import quote
 from grebe.stored_properties import StoredProperties, pairs_text
+from grebe.view_graph import levels, with_parents
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

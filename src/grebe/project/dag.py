@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
-from grebe.engine.view_graph import levels
+from grebe.project.freshness import standings
 from grebe.project.selection import Selection
-from grebe.project.standing import standings
+from grebe.view_graph import levels
 
 if TYPE_CHECKING:
     from grebe.project.workspace import Workspace

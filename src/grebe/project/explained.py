@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from grebe.engine.heads import Heads
 from grebe.errors import GrebeError
 from grebe.model import Policy, TableName, Version, Window
 from grebe.project.definitions import Definition
 from grebe.project.given import meant, unsaved
-from grebe.project.standing import Heads
 
 if TYPE_CHECKING:
     from pathlib import Path

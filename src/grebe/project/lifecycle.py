@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from grebe.engine.lease import hold
 from grebe.engine.public_name import shown_storage
-from grebe.engine.view_graph import descendants, levels
 from grebe.errors import DefinitionError, GrebeError, LeaseHeldError, RegistryError
 from grebe.formats.base import LOST_TEXT
 from grebe.model import Policy, TableName
@@ -30,6 +29,7 @@ from grebe.project.retention import storages_of
 from grebe.registry.records import ViewRecord
 from grebe.secrets import names_secret
 from grebe.stored_properties import StoredProperties, is_own, pairs_text
+from grebe.view_graph import descendants, levels
 
 if TYPE_CHECKING:
     from grebe.compiler.text.statement import Statement

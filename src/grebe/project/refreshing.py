@@ -8,16 +8,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from grebe.compiler.reasons import ReasonCode
 from grebe.engine.result import RefreshResult
-from grebe.engine.view_graph import levels
-from grebe.model import Outcome, Policy, RunId, State, TableName
+from grebe.model import Outcome, Policy, RunId, TableName
 from grebe.project.definitions import Definition
+from grebe.project.freshness import replaced_parents, standings
 from grebe.project.recovery import end_dead_runs
 from grebe.project.seeds import make_missing
 from grebe.project.selection import Selection
-from grebe.project.standing import replaced_parents, standings
 from grebe.project.vacuum import expire_old
+from grebe.view_graph import levels
 
 if TYPE_CHECKING:
     from grebe.project.workspace import Workspace
@@ -71,9 +70,9 @@ def all_fresh(
 ) -> list[RefreshResult] | None:
     """The results when nothing is to be done for any view, else None."""
     stands = standings({name: views[name] for name in sorted(wanted)}, workspace.heads())
-    if any(stand.state is not State.FRESH or stand.settles for stand in stands.values()):
+    if not all(stand.is_idle for stand in stands.values()):
         return None
-    if any(views[name].policy is Policy.FULL or _by_clock(views[name]) for name in wanted):
+    if any(views[name].policy is Policy.FULL for name in wanted):
         return None
     if any(replaced_parents(views[name], views) for name in wanted):
         return None
@@ -90,13 +89,6 @@ def all_fresh(
         for level in levels(parents)
         for name in level
     ]
-
-
-def _by_clock(view: Definition) -> bool:
-    """True when the rows of a view change although no source does."""
-    return view.facts is not None and any(
-        code == ReasonCode.TIME_FUNCTION for code, _ in view.facts.reasons
-    )
 
 
 def _with_notes(

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from grebe.engine.heads import NEVER, Heads
 from grebe.errors import GrebeError
 from grebe.formats.base import OWN
 from grebe.model import SourcePoint, TableName, Version
 from grebe.project.definitions import Definition
-from grebe.project.standing import NEVER, Heads
 from grebe.tabular import Tabular
 
 

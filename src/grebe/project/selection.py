@@ -11,8 +11,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from grebe.engine.view_graph import descendants, with_parents
 from grebe.errors import UnknownTableError, did_you_mean
+from grebe.view_graph import descendants, with_parents
 
 Parents = Mapping[str, Collection[str]]
 Selection = str | Sequence[str] | None

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from grebe.engine.standing import Standing
 from grebe.errors import GrebeError
 from grebe.model import Policy, State, TableName
 from grebe.project.definitions import Definition
+from grebe.project.freshness import refreshed_at, standings
 from grebe.project.past_runs import iso, run_to_dict
 from grebe.project.selection import Selection
-from grebe.project.standing import Standing, refreshed_at, standings
 from grebe.registry.records import RunRecord
 from grebe.tabular import Tabular, error_to_dict
 

@@ -12,13 +12,13 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
+from grebe.engine.heads import NEVER, Heads
 from grebe.engine.lease import hold
 from grebe.errors import DefinitionError, LeaseHeldError
 from grebe.formats.kept_for import of_interval, of_milliseconds
 from grebe.model import TableName
 from grebe.project.definitions import Definition
 from grebe.project.retention import Vacuumed, bound_of, former_storages, needed_since
-from grebe.project.standing import NEVER, Heads
 from grebe.stored_properties import KEYS
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from grebe.config import Settings
 from grebe.engine.extras import require_extras
+from grebe.engine.heads import Heads
 from grebe.engine.place import write_site_once
 from grebe.engine.tables import Tables
 from grebe.errors import UnknownTableError, did_you_mean
@@ -20,7 +21,6 @@ from grebe.model import TableName
 from grebe.project.definitions import Definition, all_written, columns_of_views
 from grebe.project.lookup import Lookup
 from grebe.project.selection import Selection, exact_name, select
-from grebe.project.standing import Heads
 from grebe.registry.records import RunRecord, ViewRecord
 from grebe.stored_properties import KEYS
 

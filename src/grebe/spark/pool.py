@@ -30,8 +30,8 @@ class Pool:
     guard: threading.Lock = field(default_factory=threading.Lock)
 
     @contextmanager
-    def lent(self) -> Iterator[Callable[[], SparkSession]]:
-        """A way to one session, taken from the pool at the first use and given back at the end."""
+    def lend(self) -> Iterator[Callable[[], SparkSession]]:
+        """Give a way to one session, taken from the pool at the first use and given back at the end."""
         taken: list[SparkSession] = []
 
         def session() -> SparkSession:

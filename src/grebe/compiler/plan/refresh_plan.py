@@ -14,10 +14,7 @@ from grebe.compiler.algebra.key_bounds import Parameter, parameters, ranges
 from grebe.compiler.algebra.known_types import Types
 from grebe.compiler.algebra.nodes import Node
 from grebe.compiler.write.steps import OverwriteStep, Shape, Step
-from grebe.model import Reason
-
-LAYOUT = 1
-"""The number of the state layout; a stored table with another one is migrated or rebuilt."""
+from grebe.model import LAYOUT, Reason
 
 
 class Strategy(StrEnum):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import graphlib
+from collections.abc import Iterable, Mapping, Sequence
+from graphlib import TopologicalSorter
 
 from grebe.errors import CycleError
 
@@ -10,31 +12,38 @@ from grebe.errors import CycleError
 def levels(parents: Mapping[str, Iterable[str]]) -> list[list[str]]:
     """The views in levels: each reads only views of earlier levels; in a level by name.
 
+    >>> levels({"c": ["a", "b"], "b": ["a"], "a": [], "d": []})
+    [['a', 'd'], ['b'], ['c']]
+
     Raises:
         CycleError: views read each other in a circle; the message shows the path.
     """
-    waiting = {name: {p for p in above if p in parents} for name, above in parents.items()}
+    sorter = TopologicalSorter(
+        {name: [p for p in above if p in parents] for name, above in parents.items()}
+    )
+    try:
+        sorter.prepare()
+    except graphlib.CycleError as error:
+        path = " -> ".join(_from_least(error.args[1]))
+        raise CycleError(
+            f"views read each other in a circle: {path}", hint="let one of them read a table"
+        ) from None
     ordered: list[list[str]] = []
-    while waiting:
-        ready = sorted(name for name, above in waiting.items() if not above)
-        if not ready:
-            path = " -> ".join(_circle(waiting))
-            raise CycleError(
-                f"views read each other in a circle: {path}", hint="let one of them read a table"
-            )
-        ordered.append(ready)
-        for name in ready:
-            del waiting[name]
-        for above in waiting.values():
-            above.difference_update(ready)
+    while sorter.is_active():
+        ordered.append(sorted(sorter.get_ready()))
+        sorter.done(*ordered[-1])
     return ordered
 
 
-def _circle(waiting: Mapping[str, set[str]]) -> list[str]:
-    path = [min(waiting)]
-    while path[-1] not in path[:-1]:
-        path.append(min(waiting[path[-1]]))
-    return path[path.index(path[-1]) :]
+def _from_least(circle: Sequence[str]) -> list[str]:
+    """A circle, of which each is read by the next, from its first by name: each reads the next.
+
+    >>> _from_least(["c", "b", "a", "c"])
+    ['a', 'b', 'c', 'a']
+    """
+    names = list(reversed(circle))[1:]
+    first = names.index(min(names))
+    return [*names[first:], *names[:first], names[first]]
 
 
 def with_parents(chosen: Iterable[str], parents: Mapping[str, Iterable[str]]) -> set[str]:
