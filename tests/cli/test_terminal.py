@@ -17,8 +17,8 @@ from grebe.api import Project
 WORK = """
 import sys
 from grebe.cli.confirm import confirm
-from grebe.cli.output import Session, Format, show
-with Session(sys.argv[1]).project() as project:
+from grebe.cli.output import CommandSession, Format, show
+with CommandSession(sys.argv[1]).project() as project:
     project.workspace.say("working on [red] lake")
     show({"done": True}, "done", Format.JSON)
     project.workspace.say("working again")

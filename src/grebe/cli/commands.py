@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grebe.cli.output import Format, Session, print_error, print_out, show
+from grebe.cli.output import CommandSession, Format, print_error, print_out, show
 
 if TYPE_CHECKING:
     from grebe.model import Reason
@@ -62,7 +62,7 @@ def settings(
     _: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True)] = False,
 ) -> None:
     """What every command shares."""
-    context.obj = Session(folder, quiet, verbose)
+    context.obj = CommandSession(folder, quiet, verbose)
 
 
 @app.command()
@@ -74,7 +74,7 @@ def init(
     """Write a project that runs at once: settings, three views, sample data, a README."""
     from grebe.cli.sample import write_sample
 
-    session: Session = context.obj
+    session: CommandSession = context.obj
     files = write_sample(Path(session.folder) / folder)
     step = f"cd {folder} && " if str(folder) != "." else ""
     lines = [f"wrote {len(files)} files in {folder}", *(f"  {file}" for file in files)]
@@ -239,7 +239,7 @@ def adopt(
     output: Output = Format.TEXT,
 ) -> int:
     """Make a copied or moved folder a project of its place; the original is not touched."""
-    session: Session = context.obj
+    session: CommandSession = context.obj
     found = session.adopt(fresh=fresh)
     show(found.to_dict(), str(found), output)
     return 1 if found.problems else 0

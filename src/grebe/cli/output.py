@@ -28,7 +28,7 @@ class Format(StrEnum):
 
 
 @dataclass(slots=True)
-class Session:
+class CommandSession:
     """Where a command works and how it talks."""
 
     folder: str = "."

@@ -60,7 +60,7 @@ def choose(
         return _built(view, policy, replaces)
     if policy is Policy.FULL:  # whatever the sources say of what was before
         return Choice(Outcome.FULL, (Reason("policy-full", "the policy is to recompute"),))
-    found = stand(reads_of(view), position, pins.__getitem__)
+    found = stand(compiled_reads(view), position, pins.__getitem__)
     whole = view.plan.reasons
     always = whole if found.by_clock else ()
     reasons = found.distrust or always or (found.broken and (whole or found.broken))
@@ -79,7 +79,7 @@ def choose(
     return Choice(Outcome.INCREMENTAL, (), found.windows, moves_frontier=True)
 
 
-def reads_of(view: CompiledView) -> Reads:
+def compiled_reads(view: CompiledView) -> Reads:
     """What a view reads, as it was compiled over its sources as they are."""
     uses = (
         SourceUse(name, tuple(item.id for item in used), tuple(item.column for item in used))

@@ -98,16 +98,16 @@ def _standing(view: Definition, heads: Heads) -> Standing:
     if position is None or position.frontier is None:
         old = heads.position(facts.before) if facts.before else None
         if old is not None and old.frontier is not None:
-            return stand(reads_of(facts, None), old, heads.pin)
+            return stand(remembered_reads(facts, None), old, heads.pin)
     recorded = view.record.fingerprint if view.record and not view.has_changed else None
-    found = stand(reads_of(facts, recorded), position, heads.pin)
+    found = stand(remembered_reads(facts, recorded), position, heads.pin)
     if found.state is State.FRESH and not heads.shows(view.name, facts.storage):
         reason = Reason("not-shown", "the public name does not show the rows that are stored")
         return Standing(State.STALE, (reason,), position=position)
     return found
 
 
-def reads_of(facts: Summary, fingerprint: str | None) -> Reads:
+def remembered_reads(facts: Summary, fingerprint: str | None) -> Reads:
     """What a view reads, by what is remembered of it: nothing is compiled."""
     frozen = dict(facts.frozen)
     return Reads(
