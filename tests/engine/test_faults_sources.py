@@ -227,14 +227,14 @@ def test_a_change_beyond_the_budget_of_the_driver_that_one_key_holds(
     shop.view("named", NAMED)
     shop.refreshed()
     staged: list[str] = []
-    stage = Deltas._kept
+    stage = Deltas._keep
 
     def kept(self: Deltas, *given: object) -> object:
         delta = stage(self, *given)  # type: ignore[arg-type]
         staged.append("driver" if delta.staged is None else "staged")
         return delta
 
-    monkeypatch.setattr(Deltas, "_kept", kept)
+    monkeypatch.setattr(Deltas, "_keep", kept)
     monkeypatch.setattr(thresholds, "REWRITTEN_ROWS", -1)
     for step, expected in enumerate(("driver", "staged")):
         if expected == "staged":

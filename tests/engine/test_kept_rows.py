@@ -130,7 +130,7 @@ def test_a_column_that_only_another_view_reads_and_the_window_lacks(
 def test_a_result_that_is_too_large_for_the_driver(
     shop: Shop, reads: Reads, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept_rows, "collected", lambda _frame: None)
+    monkeypatch.setattr(kept_rows, "collect", lambda _frame: None)
     shop.view("above", MORE["above"])
     shop.refreshed()
     shop.batch(0)
@@ -145,8 +145,8 @@ def test_rows_that_do_not_hold_their_change_are_a_bug(
     shop.view("above", MORE["above"])
     shop.refreshed()
     shop.sql("INSERT INTO {s}.orders VALUES (7000, 4, 50, DATE'2026-01-01', 0.5)")
-    plain = kept_rows.collected
-    monkeypatch.setattr(kept_rows, "collected", lambda frame: plain(frame.where("id < 7000")))
+    plain = kept_rows.collect
+    monkeypatch.setattr(kept_rows, "collect", lambda frame: plain(frame.where("id < 7000")))
     error = shop.failed("above")
     assert reads
     assert isinstance(error, InternalError)

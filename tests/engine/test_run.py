@@ -76,9 +76,9 @@ def test_a_delta_leaves_out_what_only_others_cannot_read() -> None:
     second = table.write(pa.table({"k": [1, 2], "v": [1, 2], "z": [1, 2]}), columns=new)
     deltas = Deltas({name: (1, 2, 3, 4)}, stage=lambda rows: "")
     window = Window(first, second)
-    found = deltas.of(name, table, window, [1])
+    found = deltas.read(name, table, window, [1])
     assert found.arrow is not None
     assert found.arrow.to_pylist() == [{"k": 2, "__grebe_weight": 1}]
-    assert deltas.of(name, table, window, [1]) is found
+    assert deltas.read(name, table, window, [1]) is found
     with pytest.raises(SchemaChangedError):
-        deltas.of(name, table, window, [2])
+        deltas.read(name, table, window, [2])

@@ -192,10 +192,10 @@ def _catalog(settings: Settings, catalog: CatalogSettings) -> str:
         _package(package, extra)
     if catalog.spark_catalog or settings.spark.remote:
         return f"{catalog.format}; only Spark can tell more"
-    return f"{catalog.format}; {_reached(settings, catalog.name)}"
+    return f"{catalog.format}; {_reach(settings, catalog.name)}"
 
 
-def _reached(settings: Settings, catalog: str) -> str:
+def _reach(settings: Settings, catalog: str) -> str:
     from grebe.engine.tables import Tables
 
     def no_spark() -> object:

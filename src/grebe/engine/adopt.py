@@ -53,7 +53,7 @@ def adopt(settings: Settings) -> Adopted:
         done, seen = MovedTables(), [former]
         while True:
             for form, place in embedded(settings):
-                done.add(_adopted(form, place, Move(str(seen[-1]), place.folder)))
+                done.add(_adopt_tables(form, place, Move(str(seen[-1]), place.folder)))
                 reach("adopt.moved")
             # Adopted, killed and moved once more, it names more than one folder.
             other = stray_of(settings)
@@ -85,7 +85,7 @@ def _alone(settings: Settings) -> Iterator[None]:
         yield
 
 
-def _adopted(form: TableFormat, place: CatalogAddress, move: Move) -> MovedTables:
+def _adopt_tables(form: TableFormat, place: CatalogAddress, move: Move) -> MovedTables:
     match form:
         case TableFormat.ICEBERG:
             from grebe.formats.iceberg.moving import adopt as adopted

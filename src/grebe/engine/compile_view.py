@@ -28,7 +28,7 @@ from grebe.compiler.text.verbatim import (
     tables_in,
 )
 from grebe.engine.compiled_view import CompiledView, Used, ViewDefinition, used_columns
-from grebe.engine.meaning import Meaning, known_meaning, meaning_key, remembered
+from grebe.engine.meaning import Meaning, known_meaning, meaning_key, remember
 from grebe.engine.public import public_sql
 from grebe.engine.spark_judge import REFUSED, Judge
 from grebe.engine.standing import Pinned
@@ -95,12 +95,12 @@ def compile_view(
         tables.schemas[str(storage)] = _stored(views[parent], open_source)
     analysis = Analysis(definition.sql, spark, tables.names, tables.schemas)
     over = _over_storage(lowered, views)
-    tried = _tried(definition, analysis, over, parents, meaning)
+    tried = _try(definition, analysis, over, parents, meaning)
     view = None if isinstance(tried, Reason) else tried
     if isinstance(tried, Reason):
         said = replace(_without_algebra(lowered, meaning, tried), sql=text)
         over = replace(said, tables=tuple(sorted(named_in(text))))
-        view = _compiled(definition, analysis, over, parents, meaning)
+        view = _compile(definition, analysis, over, parents, meaning)
     if view is None:
         raise InternalError.broken("a text without algebra has the types that Spark gives it")
     read = tuple((analysis.names[name], tuple(tables.schemas[name])) for name in named_in(text))
@@ -186,7 +186,7 @@ def _meaning(definition: ViewDefinition, spark: SparkSession, tables: _Tables) -
             # Our own words for what is wrong point at its place.
             lower(definition.sql, dialect=DIALECT, sources=tables.by_text)
         raise
-    return remembered(key, found)
+    return remember(key, found)
 
 
 def _lowered(definition: ViewDefinition, tables: _Tables, meaning: Meaning) -> Lowered:
@@ -344,7 +344,7 @@ def _over_storage(lowered: Lowered, views: Mapping[str, CompiledView]) -> Lowere
     return replace(lowered, root=root, tables=tuple(tables))
 
 
-def _tried(
+def _try(
     definition: ViewDefinition,
     analysis: Analysis,
     lowered: Lowered,
@@ -353,7 +353,7 @@ def _tried(
 ) -> CompiledView | Reason:
     """The compiled view, or why Spark accepts the user's text and not what we make of it."""
     try:
-        found = _compiled(definition, analysis, lowered, parents, meaning)
+        found = _compile(definition, analysis, lowered, parents, meaning)
     except DefinitionError as error:
         grown = isinstance(error, UnsupportedSQLError) and error.feature == TOO_LARGE
         if lowered.root is None or not (grown or error.code == REFUSED):
@@ -364,7 +364,7 @@ def _tried(
     return _types_differ(definition) if found is None else found
 
 
-def _compiled(
+def _compile(
     definition: ViewDefinition,
     analysis: Analysis,
     lowered: Lowered,

@@ -18,7 +18,7 @@ from grebe.engine.preview import RefreshPreview
 from grebe.engine.public_name import shown_storage
 from grebe.engine.recover import HOUR, Repair, recover
 from grebe.engine.refresh import RefreshResult
-from grebe.engine.run import Options, Run, with_settings
+from grebe.engine.run import Options, Run, set_up
 from grebe.engine.soundness import is_there, next_usable
 from grebe.engine.tables import Tables
 from grebe.engine.verify import Report, verify
@@ -123,7 +123,7 @@ class Engine:
         kept = tuple((key, str(self.spark.conf.get(key))) for key in KEPT_SETTINGS)
         definition = replace(definition, settings=definition.settings or kept)
         with self.pool.lend() as session:
-            view = self._compiled(definition, session())
+            view = self._compile_in(definition, session())
         view = in_former_storage(view, shown, self.tables, lambda: self.spark)
         given_up = max(definition.generation, view.generation_of(shown))
         view = replace(view, replaces=frozenset([shown] if shown else [])).next_generation(given_up)
@@ -140,7 +140,7 @@ class Engine:
         found = self.tables.properties(shown, lambda: self.spark)
         return as_created(definition, found) if found else definition
 
-    def _compiled(self, definition: ViewDefinition, session: SparkSession) -> CompiledView:
+    def _compile_in(self, definition: ViewDefinition, session: SparkSession) -> CompiledView:
         for key, value in definition.settings:
             session.conf.set(key, value)
         view = compile_view(
@@ -251,7 +251,7 @@ class Engine:
         """A report when the view equals its query at its frontier, else CheckFailedError."""
         with self.pool.lend() as session:
             view = self.view(name)
-            return verify(view, self.tables, with_settings(session(), view), sample)
+            return verify(view, self.tables, set_up(session(), view), sample)
 
     def explain(self, name: str) -> Explanation:
         """What a refresh of the view does, and why."""

@@ -38,7 +38,7 @@ from grebe.engine.kept_rows import (
     KeptRows,
     NearRows,
     TooManyRowsError,
-    collected,
+    collect,
     taken_apart,
 )
 from grebe.engine.result import StepRun
@@ -260,11 +260,11 @@ class Execution:
         asked = self.near(scan, near)
         if self.nearby is None or asked is None:
             raise TooManyRowsError
-        return self.nearby.of(self.spark, asked, scan.at)
+        return self.nearby.read(self.spark, asked, scan.at)
 
     def _read_both(self, step: steps.ReadBoth) -> None:
         frame = self.spark.sql(self.sql(step.node))
-        rows = self._collected(frame)
+        rows = self._collect(frame)
         if rows is None:
             self.refused.add(step.name)
             raise TooManyRowsError
@@ -327,7 +327,7 @@ class Execution:
 
     def _keep(self, name: str, frame: DataFrame) -> None:
         """Small results come to the driver and go back as local rows; large ones are staged."""
-        arrow = self._collected(frame)
+        arrow = self._collect(frame)
         if arrow is not None:
             self.kept[name] = arrow
             if arrow.num_rows == 0:
@@ -336,9 +336,9 @@ class Execution:
         else:
             self._show(f"step {name}", self.spark.sql(f"SELECT * FROM {self.stage(frame)}"))
 
-    def _collected(self, frame: DataFrame) -> pa.Table | None:
+    def _collect(self, frame: DataFrame) -> pa.Table | None:
         """The rows on the driver, or None when they are too many for it."""
-        return collected(frame) if self.on_driver else None
+        return collect(frame) if self.on_driver else None
 
     def _check(self, step: steps.CheckStep) -> None:
         rows = self.spark.sql(self.sql(step.node)).limit(5).collect()
@@ -353,13 +353,13 @@ class Execution:
             )
 
     def _rows(self, step: steps.AppendStep) -> Rows:
-        arrow = self._collected(self.spark.sql(self.sql(step.node)))
+        arrow = self._collect(self.spark.sql(self.sql(step.node)))
         return Rows(sql=self.sql(step.node)) if arrow is None else Rows(arrow=arrow)
 
     def _merge(self, step: steps.MergeStep) -> base.Write | None:
         """The write, on the driver or staged; None when it is known to change nothing."""
         frame = self.spark.sql(self.sql(step.node))
-        arrow = self._collected(frame)
+        arrow = self._collect(frame)
         if arrow is not None:
             return self._write(arrow, step.on)
         staged = self.stage(frame)

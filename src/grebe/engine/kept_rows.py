@@ -80,12 +80,12 @@ class KeptRows:
     ) -> NearRows | None:
         """What is known of the rows that a scan needs; None where they were too many for the driver."""
         side = sides[scan.table]
-        moved = self._moved(sides, (scan.table, near.column), near)
+        moved = self._deltas(sides, (scan.table, near.column), near)
         found = NearRows(side, near.column, self._columns(side), moved, scans)
         found.is_shared = self.is_shared([(scan.table, near.column), *near.deltas])
         return None if found.id in self.kept and self.kept[found.id] is None else found
 
-    def of(self, spark: SparkSession, asked: NearRows, at: At) -> Kept:
+    def read(self, spark: SparkSession, asked: NearRows, at: At) -> Kept:
         """The rows that are enough for a scan, and more.
 
         Raises:
@@ -105,7 +105,7 @@ class KeptRows:
                 return kept.before
             return kept
 
-    def _moved(
+    def _deltas(
         self, sides: Mapping[str, SourceDelta], place: ColumnPlace, near: RowsNear
     ) -> dict[ColumnPlace, SourceDelta]:
         """The deltas whose keys count: those that the scan names, and what views tie to them."""
@@ -184,7 +184,7 @@ class NearRows:
         near = rows.join(
             few.hint("broadcast"), rows[quote(self.column)].eqNullSafe(few[_KEY]), "left_semi"
         )
-        arrow = collected(near)
+        arrow = collect(near)
         return None if arrow is None else Kept(arrow, near.schema)
 
     @property
@@ -205,7 +205,7 @@ _TOO_LARGE: Final = "maxResultSize"
 """Spark's own word for a result that it did not bring to the driver."""
 
 
-def collected(frame: DataFrame) -> pa.Table | None:
+def collect(frame: DataFrame) -> pa.Table | None:
     """The rows on the driver, or None when they are too many for it."""
     try:
         return frame.toArrow()

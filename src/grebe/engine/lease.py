@@ -53,7 +53,7 @@ class Leases:
             return set()
         taken: set[str] = set()
         for view in sorted(views):
-            lease, known = self._asked(lambda r, v=view: r.acquire(v, self.owner, self.seconds))  # type: ignore[misc]
+            lease, known = self._ask(lambda r, v=view: r.acquire(v, self.owner, self.seconds))  # type: ignore[misc]
             if lease is not None:
                 with self.guard:
                     self.held[view] = lease
@@ -69,7 +69,7 @@ class Leases:
         with self.guard:
             lease = self.held.pop(view, None)
         if lease is not None:
-            self._asked(lambda r: r.release(lease))
+            self._ask(lambda r: r.release(lease))
 
     def close(self) -> None:
         """Release whatever is still held."""
@@ -81,13 +81,13 @@ class Leases:
 
     def past(self, view: str) -> tuple[Past, ...]:
         """What earlier runs of a view cost."""
-        found, _ = self._asked(lambda r: r.past(view))
+        found, _ = self._ask(lambda r: r.past(view))
         return found or ()
 
     def begin(self, view: str, run_id: str) -> None:
         """Write down that a run begins."""
         if not self.only_looks:
-            self._asked(lambda r: r.begin(RunRecord(run_id, view, self.trigger, self.owner)))
+            self._ask(lambda r: r.begin(RunRecord(run_id, view, self.trigger, self.owner)))
 
     def finish(self, result: RefreshResult) -> None:
         """Write down how a run ended."""
@@ -107,7 +107,7 @@ class Leases:
             else None,
         )
         if not self.only_looks:
-            self._asked(lambda r: r.finish(record))
+            self._ask(lambda r: r.finish(record))
 
     def _keep(self) -> None:
         """Renew what is held, as long as the run lasts."""
@@ -115,12 +115,12 @@ class Leases:
             with self.guard:
                 held = dict(self.held)
             for view, lease in held.items():
-                renewed, _ = self._asked(lambda r, item=lease: r.renew(item))  # type: ignore[misc]
+                renewed, _ = self._ask(lambda r, item=lease: r.renew(item))  # type: ignore[misc]
                 with self.guard:
                     if renewed is not None and view in self.held:
                         self.held[view] = renewed
 
-    def _asked(self, question: Callable[[Registry], T]) -> tuple[T | None, bool]:
+    def _ask(self, question: Callable[[Registry], T]) -> tuple[T | None, bool]:
         """The registry's answer, and whether it gave one."""
         if self.registry is None:
             return None, False

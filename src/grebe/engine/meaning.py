@@ -77,8 +77,8 @@ def known_meaning(key: str, definition: ViewDefinition) -> Meaning | None:
         return None  # somebody wrote something else there: it is asked again
 
 
-def remembered(key: str, found: Meaning) -> Meaning:
-    """The meaning with what was asked, for the next time."""
+def remember(key: str, found: Meaning) -> Meaning:
+    """Keep a meaning with what was asked, for the next time."""
     if len(_known) >= _MOST:
         _known.clear()
     _known[key] = replace(found, key=key)

@@ -184,7 +184,7 @@ class _Shown:
     known: Mapping[str, CompiledView]
     positions: Mapping[str, Position]
 
-    def of(self, name: str) -> Points:
+    def points(self, name: str) -> Points:
         """What a view shows, by what it recorded and by where its parents stand.
 
         A view whose parents' rows did not change commits nothing, so what it recorded of the
@@ -207,7 +207,7 @@ class _Shown:
 
     def _followed(self, parent: str, recorded: SourcePoint | None, points: Points) -> Points:
         """What a parent shows now, when a child stands at its last rows; else what it showed."""
-        now = self.of(parent)
+        now = self.points(parent)
         version = self.positions[parent].row_version
         if recorded and recorded.version == version and recorded.identity == self.identity(parent):
             return now
@@ -223,7 +223,7 @@ def _given(shown: _Shown, outside: Mapping[str, CompiledView]) -> tuple[Points, 
     given: Points = {}
     by: dict[str, str] = {}
     for name, view in outside.items():
-        points = shown.of(name)
+        points = shown.points(name)
         position = shown.positions[name]
         version = position.row_version or position.version
         if version is not None:

@@ -55,18 +55,18 @@ def recover(
     found: list[Repair] = []
     for view in free:
         try:
-            found += _branches(view, tables, spark, before)
-            found += _public_name(view, tables, spark)
+            found += _abandon_branches(view, tables, spark, before)
+            found += _show_again(view, tables, spark)
         except GrebeError as error:
             found.append(Repair(UNREADABLE, str(view.name), str(error)))
     live = {holder.owner for name in views if registry and (holder := registry.holder(name))}
-    found += _staged(views.values(), tables, spark, before, live)
+    found += _remove_staged(views.values(), tables, spark, before, live)
     if registry is not None:
         found += end_dead(registry, lambda name: _position(views.get(name), tables, spark))
     return found
 
 
-def _branches(
+def _abandon_branches(
     view: CompiledView, tables: Tables, spark: SparkSession, before: datetime
 ) -> list[Repair]:
     """What unfinished runs left in the storage table."""
@@ -82,7 +82,7 @@ def _branches(
     return found
 
 
-def _public_name(view: CompiledView, tables: Tables, spark: SparkSession) -> list[Repair]:
+def _show_again(view: CompiledView, tables: Tables, spark: SparkSession) -> list[Repair]:
     """A published storage table that its public name does not show."""
     position = tables.position(view.storage_name, lambda: spark)
     if position is None or position.frontier is None:
@@ -95,7 +95,7 @@ def _public_name(view: CompiledView, tables: Tables, spark: SparkSession) -> lis
     return [Repair("public-name", str(view.name), f"shows {view.storage_name.name}")]
 
 
-def _staged(
+def _remove_staged(
     views: Iterable[CompiledView],
     tables: Tables,
     spark: SparkSession,

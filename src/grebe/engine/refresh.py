@@ -64,7 +64,7 @@ from grebe.model import (
     TableName,
     Window,
 )
-from grebe.spark.tuning import WITHOUT_CONSTRAINTS, tuned
+from grebe.spark.tuning import WITHOUT_CONSTRAINTS, tune
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -259,7 +259,7 @@ class Refresh:
         facts = delta_facts(self.view.plan, sides, stored)
         bound = bind(self.view.plan, facts, execution.trail)
         execution.on_driver = rows_in <= thresholds.DRIVER_ROWS
-        with tuned(execution.spark, SMALL if execution.on_driver else LARGE), closing(execution):
+        with tune(execution.spark, SMALL if execution.on_driver else LARGE), closing(execution):
             writes = [write for write in execution.run(bound) if not _is_nothing(write)]
             reach("refresh.computed")
             outcome = Outcome.INCREMENTAL if writes else Outcome.NO_OP
@@ -281,7 +281,7 @@ class Refresh:
         execution.order = order_of(self.view, self._target(position).rows, self._source_stats)
         spark = self.session()
         storage = self.tables.storage(self.view.storage_name, spark)
-        with tuned(spark, FULL), closing(execution):
+        with tune(spark, FULL), closing(execution):
             writes = execution.run(self.view.plan.full)
             if position.version is None:
                 make_storage(self.view, storage)

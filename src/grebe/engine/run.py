@@ -372,7 +372,7 @@ class Run:
             view=view,
             run_id=self._id(view),
             tables=self.tables,
-            session=lambda: with_settings(session(), view),
+            session=lambda: set_up(session(), view),
             pins=self._pins_of(view, work.cut, session),
             deltas=work.deltas,
             nearby=work.nearby,
@@ -492,8 +492,8 @@ def _unforeseen(view: CompiledView, run_id: RunId, error: Exception) -> GrebeErr
     return InternalError.unforeseen(error)
 
 
-def with_settings(spark: SparkSession, view: CompiledView) -> SparkSession:
-    """The session with the settings that the view was defined under."""
+def set_up(spark: SparkSession, view: CompiledView) -> SparkSession:
+    """Give a session the settings that the view was defined under."""
     for key, value in view.definition.settings:
         spark.conf.set(key, value)
     return spark

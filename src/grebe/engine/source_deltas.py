@@ -107,7 +107,7 @@ class Deltas:
         with lock:
             if key not in self.kept:
                 changes = source.changes(window, columns)
-                self.kept[key] = self._kept(source, window, changes)
+                self.kept[key] = self._keep(source, window, changes)
             return self.kept[key]
 
     def _readable(
@@ -122,7 +122,7 @@ class Deltas:
             if number in needed or source.unreadable(window, (number,)) is None
         )
 
-    def _kept(self, source: Source, window: Window, changes: Changes) -> Delta:
+    def _keep(self, source: Source, window: Window, changes: Changes) -> Delta:
         if changes.arrow is not None:
             columns = source.schema_at(window.upto).columns
             types = tuple((column.name, column.type) for column in columns)

@@ -28,7 +28,7 @@ from grebe.engine.meaning import Columns, Meaning
 from grebe.errors import DefinitionError, SqlSyntaxError, UnsupportedSQLError, Where
 from grebe.model import Reason
 from grebe.spark.spark_types import type_text
-from grebe.spark.tuning import tuned
+from grebe.spark.tuning import tune
 from grebe.sql_text import quote
 
 if TYPE_CHECKING:
@@ -72,11 +72,11 @@ class Judge:
             self._show_relations()
             placed_names = placed(found, DIALECT, lambda parts: quote(self.names[parts]))
             text = without_end(spliced(self.sql, placed_names), DIALECT)
-            fields = self._analysed(text).schema.fields
+            fields = self._analyse(text).schema.fields
             columns = tuple((item.name, type_text(item.dataType)) for item in fields)
-            with tuned(self.spark, _COMPARABLE):
-                self._settle_names(found, placed_names)
-                said = self._compared(text, columns)
+            with tune(self.spark, _COMPARABLE):
+                self._resolve_names(found, placed_names)
+                said = self._compare(text, columns)
         finally:
             for name in self.names.values():
                 self.spark.catalog.dropTempView(name)
@@ -86,7 +86,7 @@ class Judge:
             return replace(said, kept=frozenset(), reasons=(*said.reasons, self._whole()))
         return replace(said, kept=kept)
 
-    def _compared(self, text: str, columns: Columns) -> Meaning:
+    def _compare(self, text: str, columns: Columns) -> Meaning:
         clock = self._clock(text)
         tree = _tree(text)
         if tree is None:
@@ -98,13 +98,13 @@ class Judge:
             return Meaning(columns, reasons=(reason, *clock))
         if _is_recursive(tree):
             return Meaning(columns, reasons=clock)
-        said = self._analysed(text)
+        said = self._analyse(text)
 
         def same(other: str) -> bool:
             self.asked += 1
             if self.asked > _MOST_QUESTIONS:
                 raise TooManyQuestionsError
-            tried = self._tried(other)
+            tried = self._try(other)
             return tried is not None and bool(said.sameSemantics(tried))
 
         try:
@@ -132,11 +132,11 @@ class Judge:
         message = "what differs between Spark's reading and ours was not found"
         return Reason(ReasonCode.TRANSLATION_DIFFERS.value, message, place_of(None, self.sql))
 
-    def _settle_names(self, found: References, given: Sequence[tuple[Span, str]]) -> None:
+    def _resolve_names(self, found: References, given: Sequence[tuple[Span, str]]) -> None:
         """Ask about tables that have the name of a common table expression elsewhere in the text."""
         for item in found.doubtful:
             parts = as_expression(found, item, given, DIALECT)
-            if self._tried(without_end(spliced(self.sql, parts), DIALECT)) is not None:
+            if self._try(without_end(spliced(self.sql, parts), DIALECT)) is not None:
                 name = item.parts[0]
                 raise UnsupportedSQLError(
                     "cte",
@@ -161,7 +161,7 @@ class Judge:
             )
 
     def _steady(self, text: str) -> bool:
-        return bool(self._analysed(text).sameSemantics(self._analysed(text)))
+        return bool(self._analyse(text).sameSemantics(self._analyse(text)))
 
     def _unsteady(self, clock: tuple[Reason, ...]) -> tuple[Reason, ...]:
         """The text is not the same to Spark when it is read twice: the clock, or chance."""
@@ -192,7 +192,7 @@ class Judge:
         rows = self.spark.sql(f"EXPLAIN EXTENDED {text}").collect()
         return str(rows[0][0]).split("== Optimized Logical Plan ==", maxsplit=1)[0]
 
-    def _analysed(self, text: str) -> DataFrame:
+    def _analyse(self, text: str) -> DataFrame:
         from pyspark.errors import PySparkException
 
         try:
@@ -205,9 +205,9 @@ class Judge:
                 where=place_of(None, self.sql),
             ) from error
 
-    def _tried(self, text: str) -> DataFrame | None:
+    def _try(self, text: str) -> DataFrame | None:
         with suppress(DefinitionError):
-            return self._analysed(text)
+            return self._analyse(text)
         return None
 
     def _show_relations(self) -> None:

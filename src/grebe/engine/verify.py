@@ -26,7 +26,7 @@ from grebe.errors import (
 from grebe.formats.base import Source
 from grebe.formats.storage_errors import cause_of, disk_hint
 from grebe.model import Frontier, Position, SourcePoint, TableName, Version
-from grebe.spark.tuning import WITHOUT_CONSTRAINTS, tuned
+from grebe.spark.tuning import WITHOUT_CONSTRAINTS, tune
 from grebe.sql_text import PREFIX, made, quote
 
 if TYPE_CHECKING:
@@ -70,8 +70,8 @@ def verify(
     position = tables.position(view.storage_name, lambda: spark)
     frontier = checked_frontier(view, tables, spark, position)
     try:
-        with tuned(spark, WITHOUT_CONSTRAINTS):
-            rows = _compared(view, tables, spark, position or Position(frontier, None), sample)
+        with tune(spark, WITHOUT_CONSTRAINTS):
+            rows = _compare(view, tables, spark, position or Position(frontier, None), sample)
     except GrebeError:
         raise
     except Exception as error:  # Spark's own, and those of the wire below it
@@ -105,7 +105,7 @@ def check_first_build(
         ) from error
 
 
-def _compared(
+def _compare(
     view: CompiledView,
     tables: Tables,
     spark: SparkSession,

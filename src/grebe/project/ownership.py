@@ -25,7 +25,7 @@ def project_id(settings: Settings) -> str:
         return settings.project.id
     file = settings.home / FILE
     try:
-        return _kept(file) or _made(file)
+        return _kept(file) or _make(file)
     except OSError as error:
         raise ConfigError(f"{file} cannot be written", detail=str(error)) from error
 
@@ -34,7 +34,7 @@ def _kept(file: Path) -> str:
     return file.read_text("utf-8").strip() if file.exists() else ""
 
 
-def _made(file: Path) -> str:
+def _make(file: Path) -> str:
     """A new one, or the one that somebody else wrote down meanwhile: a link is made only once."""
     file.parent.mkdir(parents=True, exist_ok=True)
     draft = file.with_name(f"{FILE}.{uuid.uuid4().hex[:8]}")

@@ -21,7 +21,7 @@ program runs in somebody else's session, so there the plan keeps such unions apa
 
 
 @contextmanager
-def tuned(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+def tune(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
     """A block with the settings, and the session as it was afterwards."""
     before = {key: spark.conf.get(key) for key in settings}
     try:
