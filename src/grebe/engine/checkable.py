@@ -26,13 +26,14 @@ def checked_frontier(
     """
     if position is None or position.frontier is None:
         raise _elsewhere(view, tables, spark)
+    points = position.frontier.by_source
     for name, used in view.sources:
-        source, point = (
-            tables.source(name, lambda: spark),
-            position.frontier.by_source.get(str(name)),
-        )
+        point = points.get(str(name))
+        if point is None:  # of a parent whose definition is another one by now, say
+            raise _unchecked(view, f'its rows were made without table "{name}"', "source-replaced")
+        source = tables.source(name, lambda: spark)
         head = source.head()
-        if point is None or point.identity != head.identity:
+        if point.identity != head.identity:
             continue
         columns = [item.column for item in used]
         if reason := changed(name, point, head, columns, source):
