@@ -23,6 +23,7 @@ PAGES = [
 READ = {page: page.read_text(encoding="utf-8") for page in PAGES}
 _CODE = re.compile(r"`([^`\n]+)`")
 _FENCED = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
+_PYTHON = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _FEATURE = re.compile(r"\bF\d{3}\b")
 _FILE = re.compile(r"[\w./-]+\.(?:py|sql|toml|lock|svg)")
@@ -113,6 +114,22 @@ def headings(page: Path) -> set[str]:
     lines = [line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("#")]
     texts = [line.lstrip("#").strip().lower() for line in lines]
     return {re.sub(r"[^\w\- ]", "", text).replace(" ", "-") for text in texts}
+
+
+@pytest.mark.parametrize("page", NAMES_OF_TODAY, ids=lambda page: str(page.relative_to(ROOT)))
+def test_examples_import_what_is_there(page: Path) -> None:
+    missing = []
+    for body in _PYTHON.findall(READ[page]):
+        for module, names in re.findall(
+            r"^from (grebe[\w.]*) import ([\w, ]+)$", body, re.MULTILINE
+        ):
+            missing += [
+                f"{module}.{name.split()[0]}"
+                for name in names.split(",")
+                if not _resolves(f"{module}.{name.split()[0]}")
+            ]
+        missing += [name for name in re.findall(r"\b(grebe\.\w+)\(", body) if not _resolves(name)]
+    assert not missing
 
 
 def test_pages_speak_of_nothing_that_readers_have_no_list_of() -> None:
