@@ -11,7 +11,6 @@ import pytest
 from grebe.config import Settings, load
 from grebe.errors import CycleError, GrebeError
 from grebe.project.definitions import Definition, all_written
-from grebe.project.lookup import NOT_COMPILED
 from grebe.project.summary import Summary, text_digest
 from grebe.registry.records import ViewRecord
 from grebe.view_graph import levels
@@ -130,7 +129,7 @@ def test_F193_a_view_over_one_that_is_new_too_waits_for_it(tmp_path: Path) -> No
     assert (one.lag, one.schedule, one.tags) == (None, None, ())
     with pytest.raises(GrebeError) as caught:
         one.statement  # noqa: B018
-    assert caught.value.code == NOT_COMPILED
+    assert caught.value.code == "not-compiled"
     known["lake.main.p"] = {"a": "int", "b": "string"}
     assert "base.`a` AS `a`, base.`b` AS `b`" in one.query
 

@@ -162,6 +162,8 @@ def test_F208_F216_F217_F218_states(shop: Shop) -> None:
     found = {item.name.name: item for item in project.status(f"{shop.schema}.*")}
     assert found["fresh"].state is State.STALE
     assert found["child"].state is State.STALE
+    assert [reason.code for reason in found["fresh"].standing.reasons] == ["source-moved"]
+    assert [reason.code for reason in found["child"].standing.reasons] == ["parent-stale"]
     since = found["fresh"].stale_since
     assert since is not None
     assert before - timedelta(seconds=1) <= since <= between

@@ -61,6 +61,8 @@ def test_a_full_refresh_comes_back_from(sites: dict[str, Tampered], kind: str, n
     (done,) = site.project.refresh(view, full=True)
     told = (done.outcome, done.reasons, done.error)
     assert done.outcome is Outcome.FULL, told
+    if name in ("manifests gone", "manifest lists gone"):
+        assert "storage-unreadable" in [reason.code for reason in done.reasons], told
     assert site.rows() == site.plain(), told
     assert site.public() == site.plain(), told
     site.more()

@@ -125,7 +125,10 @@ def caught(
 def test_a_misreading_is_caught_twice(
     spark: SparkSession, plain: SparkSession, project: Settings, name: str
 ) -> None:
-    assert caught(spark, plain, project, MUTATIONS[name])
+    assert caught(spark, plain, project, MUTATIONS[name]) in (
+        "characters kept",
+        "first-build-differs",
+    )
 
 
 @pytest.mark.laws

@@ -219,7 +219,10 @@ class IcebergTables:
         known, locator = self._known(name), self._locator(spark)
         if not isinstance(locator, SqlLocator):
             return False
-        location = locator.metadata_location(known)
+        try:
+            location = locator.metadata_location(known)
+        except UnknownTableError:  # PURGE takes it out before it looks for the files, and fails there
+            return True
         try:
             self._files(spark).read([location])
         except HistoryExpiredError:
