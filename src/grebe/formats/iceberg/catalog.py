@@ -221,7 +221,7 @@ class IcebergTables:
             return False
         try:
             location = locator.metadata_location(known)
-        except UnknownTableError:  # PURGE takes it out before it looks for the files, and fails there
+        except UnknownTableError:  # PURGE forgets it before it fails at its files
             return True
         try:
             self._files(spark).read([location])
