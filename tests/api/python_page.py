@@ -24,7 +24,7 @@ SECTIONS = (
         "What projects and views answer. Lists of them print as a table, also in a notebook; `to_dict()` gives plain values.",
         (
             "Results", "RefreshResult", "StepRun", "StepsRan", "Statuses", "Status", "Plans", "RefreshPreview",
-            "PlannedWindow", "Explained", "Readiness", "Runs", "RunRecord", "Report", "Dag", "Retention", "Needed",
+            "PlannedWindow", "Explained", "Readiness", "Runs", "RunRecord", "Report", "Verdicts", "Verdict", "Dag", "Retention", "Needed",
             "Vacuumed", "Recovered", "Adoption",
         ),
     ),
