@@ -55,3 +55,9 @@ class RefreshResult:
     steps: tuple[StepRun, ...] = field(default=(), compare=False, repr=False)
     """What ran, in order."""
     error: Exception | None = field(default=None, compare=False)
+
+    def __str__(self) -> str:
+        """One line for a person."""
+        why = f" ({', '.join(reason.code for reason in self.reasons)})" if self.reasons else ""
+        rows = f"{self.rows_in:,} rows in, {self.rows_out:,} out"
+        return f"{self.view}: {self.outcome}{why}, {rows}, {self.seconds:.1f} s"

@@ -49,6 +49,11 @@ class Report:
     sample: float | None = None
     """The part of the keys that was compared; None: all rows."""
 
+    def __str__(self) -> str:
+        """One line for a person."""
+        part = f", in {self.sample:.2%} of its keys" if self.sample else ""
+        return f"{self.view} equals its query: {self.rows:,} rows{part}"
+
 
 def verify(
     view: CompiledView, tables: Tables, spark: SparkSession, sample: float | None = None
