@@ -228,6 +228,11 @@ class _Writer:
         """The text behind FROM, and conditions that belong into WHERE."""
         if isinstance(node, InnerJoin) and self.is_open(node, root):
             return self.inner(node)
+        if isinstance(node, SemiJoin) and not node.anti and self.is_open(node, root):
+            parts = self.or_unknown(node)
+            if parts:
+                right = node.right.input if isinstance(node.right, Small) else node.right
+                return self.relation(node.left), [self.perhaps(parts, self.relation(right))]
         if isinstance(node, (OuterJoin, SemiJoin)) and self.is_open(node, root):
             return self.binary(node), []
         if isinstance(node, Scan) and all(name == source for name, source in node.pairs):
@@ -269,16 +274,31 @@ class _Writer:
         Spark hashes NOT IN of one value when its condition is `x = y OR (x = y) IS NULL`, as it
         writes that itself; anything else that is TRUE where the equality is unknown is a loop.
         """
-        tree = node.on.ast
-        anti = isinstance(node, SemiJoin) and node.anti and self.dialect == "spark"
-        if not anti or not isinstance(tree, exp.Coalesce) or len(tree.expressions) != 1:
-            return node.on
-        otherwise, test = tree.expressions[0], tree.this.unnest()
-        if not isinstance(otherwise, exp.Boolean) or not otherwise.this:
-            return node.on
-        if not isinstance(test, exp.EQ):
-            return node.on
-        return build(":p OR :p IS NULL", p=Scalar.of(exp.paren(test.copy(), copy=False)))
+        parts = self.or_unknown(node) if isinstance(node, SemiJoin) and node.anti else None
+        return node.on if parts is None else build(":p OR :p IS NULL", p=parts.equal)
+
+    def or_unknown(self, node: SemiJoin | MarkJoin) -> Compared | None:
+        """The sides of a condition that is TRUE where its one equality is unknown: NOT IN.
+
+        Spark hashes an equality, and loops over all pairs for anything around it.
+        """
+        tree = (true_only(node.on) or node.on).ast.unnest()
+        if self.dialect != "spark" or not isinstance(tree, exp.Coalesce):
+            return None
+        if len(tree.expressions) != 1 or tree.expressions[0] != exp.true():
+            return None
+        return compared(Scalar.of(tree.this.unnest()), node.left.columns, node.right.columns)
+
+    def perhaps(self, parts: Compared, right: str) -> str:
+        """True where a row is equal, or may be: each of the ways on its own."""
+        equal = f"EXISTS (SELECT 1 FROM {right} WHERE {self.scalar(parts.equal)})"
+        return f"({equal} OR {self.unknown(parts, right)})"
+
+    def unknown(self, parts: Compared, right: str) -> str:
+        """True where an equality with some row is unknown: a NULL on either side."""
+        theirs = f"EXISTS (SELECT 1 FROM {right} WHERE {self.scalar(parts.right)} IS NULL)"
+        mine = f"{self.scalar(parts.left)} IS NULL AND EXISTS (SELECT 1 FROM {right})"
+        return f"({theirs} OR ({mine}))"
 
     def word(self, node: OuterJoin | SemiJoin) -> str:
         if isinstance(node, OuterJoin):
@@ -289,8 +309,10 @@ class _Writer:
     def mark(self, node: MarkJoin) -> str:
         right = self.relation(node.right)
         known = true_only(node.on)
+        parts = self.or_unknown(node)
         found = f"EXISTS (SELECT 1 FROM {right} WHERE {self.test(known or node.on)})"
         value = found if known else self.three_valued(node, right, found)
+        value = self.perhaps(parts, right) if parts else value
         columns = self.list_of(node.left.columns)
         left = self.relation(node.left)
         return f"SELECT {columns}, {value} AS {self.quote(node.name)} FROM {left}"
@@ -311,6 +333,11 @@ class _Writer:
     def three_valued(self, node: MarkJoin, right: str, found: str) -> str:
         """Plain equalities stay outside IS NULL, where a hash join can use them."""
         sure, unsure = never_null(node.on)
+        sides = node.left.columns, node.right.columns
+        parts = compared(all_of(unsure), *sides) if self.dialect == "spark" and not sure else None
+        if parts:
+            perhaps = self.unknown(parts, right)
+            return f"CASE WHEN {found} THEN TRUE WHEN {perhaps} THEN NULL ELSE FALSE END"
         unknown = f"({self.scalar(all_of(unsure))}) IS NULL"
         test = " AND ".join([*(self.scalar(item) for item in sure), unknown])
         perhaps = f"EXISTS (SELECT 1 FROM {right} WHERE {test})"
@@ -440,6 +467,28 @@ _SPELLINGS: Final[dict[type[Node], Callable[..., str]]] = {
     Repeat: _Writer.repeat,
     Small: _Writer.through,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """An equality between two relations."""
+
+    equal: Scalar
+    left: Scalar
+    right: Scalar
+
+
+def compared(condition: Scalar, left: Sequence[str], right: Sequence[str]) -> Compared | None:
+    """The sides of one equality, each over one relation alone; None for anything else."""
+    tree = condition.ast.unnest()
+    if not isinstance(tree, exp.EQ):
+        return None
+    equal = Scalar.of(exp.paren(tree.copy(), copy=False))
+    for mine, theirs in ((tree.this, tree.expression), (tree.expression, tree.this)):
+        one, two = Scalar.of(mine.copy()), Scalar.of(theirs.copy())
+        if one.columns <= set(left) and two.columns <= set(right) and two.columns:
+            return Compared(equal, one, two)
+    return None
 
 
 def _conjunction(predicates: Sequence[str]) -> str:
