@@ -24,7 +24,7 @@ OLD = (
     Mutation("places under a bare name", "emit", 'made("place")', '"place"', ("place",)),
     Mutation(
         "keys under a bare name",
-        "delta.weights",
+        "delta.weighted",
         'return made(f"key_{name}")',
         'return f"{name}__key"',
         ("v__key",),
