@@ -2,11 +2,13 @@
 
 One history has two tables of one format, a few views, and some steps: changes of columns with and
 without writes, then a refresh. What views must show is what plain Spark answers to their own text.
+Many histories take their steps together: one refresh and one comparison for all of them.
 """
 
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -16,7 +18,9 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import duckdb
+from pyiceberg.catalog.sql import SqlCatalog
 
+from cli.schema_writers import Change, DeltaRs, PyArrow, PyIceberg, Statements, Table, Writer
 from grebe.api import Project
 from grebe.errors import GrebeError
 from grebe.model import Outcome, State
@@ -42,8 +46,6 @@ root = "{folder}/duck"
 [catalogs.files]
 format = "parquet"
 root = "{folder}/files"
-[catalogs.views]
-{storage}
 """
 STORAGE = {
     "iceberg": 'format = "iceberg"\nspark_catalog = "lake"',
@@ -66,18 +68,9 @@ VIEWS = {
     "all_of_it": "SELECT * FROM {b}",
     "with": "WITH w AS (SELECT id, x AS k FROM {a}) SELECT w.id, w.k, y FROM w JOIN {b} USING (id)",
 }
-Rows = Counter[str]
-
-
-@dataclass(slots=True)
-class Table:
-    """A table as the history believes it to be."""
-
-    name: str
-    columns: list[tuple[str, str]]
-
-    def at(self, name: str) -> int:
-        return [column for column, _ in self.columns].index(name)
+Bag = Counter[str]
+Command = Callable[[Sequence[str]], object]
+"""Runs a command and gives what it printed."""
 
 
 @dataclass(slots=True)
@@ -87,191 +80,145 @@ class History:
     lake: SchemaLake
     kind: str
     seed: int
-    by_command: Callable[[Sequence[str]], object] | None = None
-    """Runs a command instead of a method of the project."""
+    storage: str = ""
+    """The format that the views are kept in; empty: the project's."""
+    foreign: bool = False
+    """Whether another writer than Spark changes tables of Iceberg or Delta."""
+    rng: Random = field(init=False)
+    writer: Writer = field(init=False)
     tables: dict[str, Table] = field(default_factory=dict)
     views: dict[str, str] = field(default_factory=dict)
     log: list[str] = field(default_factory=list)
-    shown: dict[str, Rows | None] = field(default_factory=dict)
+    shown: dict[str, Bag | None] = field(default_factory=dict)
     star: tuple[str, ...] = ()
     counts: Counter[str] = field(default_factory=Counter)
+    """Of the outcomes of refreshes."""
+    verdicts: Counter[str] = field(default_factory=Counter)
+    """How often a view was equal to its text, or refused with a code."""
 
-    @property
-    def rng(self) -> Random:
-        return self.lake.rng
+    def __post_init__(self) -> None:
+        self.rng = Random(f"{self.seed} {self.kind}")
+        self.writer = self._writer()
 
     @property
     def schema(self) -> str:
         return f"h{self.seed}_{self.kind}"
 
-    # --- statements, in the words of the format --------------------------------------------------
+    @property
+    def folder(self) -> Path:
+        """Of tables that are folders."""
+        return self.lake.folder / CATALOG[self.kind] / self.schema
+
+    def _writer(self) -> Writer:
+        if self.kind == "parquet":
+            return PyArrow(self.folder)
+        if self.kind == "ducklake":
+            return Statements(self.run, self.name, duck=True)
+        if self.foreign:
+            place = self.lake.folder / "pyiceberg"
+            return (
+                PyIceberg(self.lake.iceberg, self.schema, place)
+                if self.kind == "iceberg"
+                else DeltaRs(self.folder)
+            )
+        if self.kind == "iceberg":
+            options = f"'format-version' = '{self.rng.choice('23')}'"
+        else:
+            mode = self.rng.choice(("name", "id"))
+            options = f"'delta.columnMapping.mode' = '{mode}', 'delta.enableTypeWidening' = 'true'"
+        made = f"USING {self.kind} TBLPROPERTIES ({options})"
+        return Statements(self.run, self.name, options=made)
 
     def name(self, table: str) -> str:
-        """The table for whoever changes it."""
-        match self.kind:
-            case "iceberg":
-                return f"lake.{self.schema}.{table}"
-            case "delta":
-                return f"delta.`{self.lake.folder}/folders/{self.schema}/{table}`"
-            case "ducklake":
-                return f"duck.{self.schema}.{table}"
-        return f"{self.lake.folder}/files/{self.schema}/{table}"
+        """The table for whoever changes it by statements."""
+        if self.kind == "delta":
+            return f"delta.`{self.folder / table}`"
+        return f"{CATALOG[self.kind]}.{self.schema}.{table}"
 
-    def run(self, *statements: str) -> None:
-        for text in statements:
-            self.log.append(text)
-            if self.kind == "ducklake":
-                self.lake.duck.execute(text)
-            else:
-                self.lake.spark.sql(text).collect()
+    def run(self, text: str) -> None:
+        self.log.append(text)
+        if self.kind == "ducklake":
+            self.lake.duck.execute(text)
+        else:
+            self.lake.spark.sql(text).collect()
 
     def create(self) -> None:
-        self.tables = {
-            "a": Table("a", [("id", "INT"), ("k", "INT"), ("x", "INT"), ("g", "STRING")]),
-            "b": Table("b", [("id", "INT"), ("y", "INT"), ("f", "FLOAT")]),
-        }
-        self.star = tuple(name for name, _ in self.tables["b"].columns)
+        a = [("id", "INT"), ("k", "INT"), ("x", "INT"), ("g", "STRING")]
+        b = [("id", "INT"), ("y", "INT"), ("f", "FLOAT")]
+        self.tables = {"a": Table("a", a), "b": Table("b", b)}
+        self.star = tuple(name for name, _ in b)
         if self.kind == "iceberg":
-            self.run(f"CREATE NAMESPACE lake.{self.schema}")
+            self.lake.iceberg.create_namespace(self.schema)
         if self.kind == "ducklake":
             self.run(f"CREATE SCHEMA duck.{self.schema}")
         for table in self.tables.values():
-            columns = ", ".join(f"`{name}` {kind}" for name, kind in table.columns)
-            match self.kind:
-                case "iceberg":
-                    mode = self.rng.choice(("2", "3"))
-                    self.run(
-                        f"CREATE TABLE {self.name(table.name)} ({columns}) USING iceberg"
-                        f" TBLPROPERTIES ('format-version' = '{mode}')"
-                    )
-                case "delta":
-                    mode = self.rng.choice(("name", "id"))
-                    self.run(
-                        f"CREATE TABLE {self.name(table.name)} ({columns}) USING delta TBLPROPERTIES"
-                        f" ('delta.columnMapping.mode' = '{mode}', 'delta.enableTypeWidening' = 'true')"
-                    )
-                case "ducklake":
-                    text = columns.replace("`", '"').replace("STRING", "VARCHAR")
-                    self.run(f"CREATE TABLE {self.name(table.name)} ({text})")
-            self.insert(table)
+            rows = self.rows(table)
+            self.log.append(f"create {table} {rows}")
+            self.writer.create(table, rows)
 
-    def values(self, kind: str) -> str:
-        value = self.rng.choice(("NULL", "1", "2", "3", "4"))
-        return value if value == "NULL" or kind != "STRING" else f"'{value}'"
-
-    def row(self, table: Table) -> str:
-        items = ", ".join(
-            f"CAST({self.values(kind)} AS {self._typed(kind)})" for _, kind in table.columns
-        )
-        return f"({items})"
-
-    def _typed(self, kind: str) -> str:
-        return "VARCHAR" if self.kind == "ducklake" and kind == "STRING" else kind
-
-    def insert(self, table: Table) -> None:
-        rows = [self.row(table) for _ in range(self.rng.randint(1, 4))]
-        if self.kind == "parquet":
-            self.write(table, rows)
-        else:
-            self.run(f"INSERT INTO {self.name(table.name)} VALUES {', '.join(rows)}")
-
-    def write(self, table: Table, rows: Sequence[str], mode: str = "append") -> None:
-        names = ", ".join(f"`{name}`" for name, _ in table.columns)
-        text = f"SELECT * FROM VALUES {', '.join(rows)} AS t({names})"
-        self.log.append(f"{mode} {table.name}: {text}")
-        frame = self.lake.spark.sql(text).coalesce(1)
-        frame.write.mode(mode).parquet(self.name(table.name))
-
-    def quoted(self, name: str) -> str:
-        return f'"{name}"' if self.kind == "ducklake" else f"`{name}`"
-
-    def alter(self, table: Table, text: str) -> None:
-        self.run(f"ALTER TABLE {self.name(table.name)} {text}")
+    def rows(self, table: Table) -> list[list[int | None]]:
+        values = (None, 1, 2, 3, 4)
+        count = self.rng.randint(1, 4)
+        return [[self.rng.choice(values) for _ in table.columns] for _ in range(count)]
 
     # --- what happens -----------------------------------------------------------------------------
 
+    def insert(self, table: Table) -> None:
+        rows = self.rows(table)
+        self.log.append(f"insert {table.name} {rows}")
+        self.writer.insert(table, rows)
+
+    def changed(self, table: Table, word: str, name: str, other: str = "") -> None:
+        change = Change(word, name, other)
+        self.log.append(f"{table.name}: {change}")
+        self.writer.change(table, change)
+        table.columns = change.after(table.columns)
+
     def rename(self, table: Table, old: str | None = None, new: str | None = None) -> None:
         free = [name for name in NAMES if name not in dict(table.columns)]
-        old = old or self.rng.choice([name for name, _ in table.columns])
-        new = new or self.rng.choice(free)
-        self.alter(table, f"RENAME COLUMN {self.quoted(old)} TO {self.quoted(new)}")
-        at = table.at(old)
-        table.columns[at] = (new, table.columns[at][1])
+        old = old or self.any(table)
+        self.changed(table, "rename", old, new or self.rng.choice(free))
+
+    def any(self, table: Table) -> str:
+        return self.rng.choice([name for name, _ in table.columns])
 
     def swap(self, table: Table) -> None:
         one, two = self.rng.sample([name for name, _ in table.columns], 2)
-        self.rename(table, one, "between")
-        self.rename(table, two, one)
-        self.rename(table, "between", two)
+        self.changed(table, "swap", one, two)
 
-    def drop(self, table: Table) -> None:
+    def drop(self, table: Table, name: str | None = None) -> None:
         if len(table.columns) > 2:
-            name = self.rng.choice([name for name, _ in table.columns])
-            self.alter(table, f"DROP COLUMN {self.quoted(name)}")
-            table.columns.pop(table.at(name))
+            self.changed(table, "drop", name or self.any(table))
 
     def add(self, table: Table, name: str | None = None, kind: str = "INT") -> None:
         free = [item for item in (*NAMES, "g", "f") if item not in dict(table.columns)]
-        name = name or self.rng.choice(free)
-        self.alter(table, f"ADD COLUMN {self.quoted(name)} {kind}")
-        table.columns.append((name, kind))
+        self.changed(table, "add", name or self.rng.choice(free), kind)
 
     def again(self, table: Table) -> None:
         """A column goes and comes back: its values are gone."""
         name, kind = self.rng.choice(table.columns)
-        if len(table.columns) > 2 and not (self.kind == "ducklake" and kind == "STRING"):
-            self.alter(table, f"DROP COLUMN {self.quoted(name)}")
-            table.columns.pop(table.at(name))
+        if len(table.columns) > 2:
+            self.drop(table, name)
             self.add(table, name, kind)
 
     def widen(self, table: Table) -> None:
-        narrow = [(name, KINDS[kind]) for name, kind in table.columns if KINDS[kind]]
-        if not narrow:
-            return
-        name, kind = self.rng.choice(narrow)
-        if kind is None:
-            return
-        words = "SET DATA TYPE" if self.kind == "ducklake" else "TYPE"
-        self.alter(table, f"ALTER COLUMN {self.quoted(name)} {words} {kind}")
-        table.columns[table.at(name)] = (name, kind)
+        narrow = [(name, wide) for name, kind in table.columns if (wide := KINDS[kind])]
+        if narrow:
+            self.changed(table, "widen", *self.rng.choice(narrow))
 
     def reorder(self, table: Table) -> None:
-        if self.kind == "ducklake":
-            return
-        name = self.rng.choice([name for name, _ in table.columns])
-        self.alter(table, f"ALTER COLUMN `{name}` FIRST")
-        table.columns.insert(0, table.columns.pop(table.at(name)))
+        if self.kind != "ducklake":  # which has no statement for it
+            self.changed(table, "first", self.any(table))
 
     def delete(self, table: Table) -> None:
         name, kind = table.columns[0]
         if kind != "STRING":
-            self.run(f"DELETE FROM {self.name(table.name)} WHERE {self.quoted(name)} = 2")
-
-    def rewrite(self, table: Table) -> None:
-        """A folder of files is written anew, with other columns."""
-        names = [name for name, _ in table.columns]
-        match self.rng.choice(("rename", "drop", "add", "shuffle", "none")):
-            case "rename":
-                names[self.rng.randrange(len(names))] = self.rng.choice(
-                    [name for name in NAMES if name not in names]
-                )
-                table.columns = [
-                    (n, kind) for n, (_, kind) in zip(names, table.columns, strict=True)
-                ]
-            case "drop" if len(names) > 2:
-                table.columns.pop(self.rng.randrange(len(names)))
-            case "add":
-                table.columns.append((next(n for n in NAMES if n not in names), "INT"))
-            case "shuffle":
-                self.rng.shuffle(table.columns)
-        self.write(table, [self.row(table) for _ in range(3)], "overwrite")
+            self.log.append(f"delete {table.name} {name} = 2")
+            self.writer.delete(table, name)
 
     def change(self) -> None:
         """One thing happens to one of the tables."""
         table = self.tables[self.rng.choice("aab")]
-        if self.kind == "parquet":
-            self.rng.choice((self.insert, self.rewrite))(table)
-            return
         columns = (self.rename, self.swap, self.swap, self.drop, self.add, self.again)
         others = (self.widen, self.reorder, self.insert, self.insert, self.delete)
         self.rng.choice((*columns, *others))(table)
@@ -279,10 +226,11 @@ class History:
     # --- what must be true ------------------------------------------------------------------------
 
     def define(self, texts: Sequence[str]) -> None:
+        catalog = f"views_{self.storage}" if self.storage else "views"
         for name in texts:
             text = VIEWS[name].format(**{t: self.read_as(t) for t in self.tables})
-            self.views[f"views.{self.schema}.{name}"] = text
-            self.lake.project.create_view(f"views.{self.schema}.{name}", text, build=False)
+            self.views[f"{catalog}.{self.schema}.{name}"] = text
+            self.lake.project.create_view(f"{catalog}.{self.schema}.{name}", text, build=False)
 
     def read_as(self, table: str) -> str:
         return f"{CATALOG[self.kind]}.{self.schema}.{table}"
@@ -303,65 +251,93 @@ class History:
     def relation(self, table: str) -> str:
         match self.kind:
             case "ducklake":
-                found = self.lake.duck.execute(f"SELECT * FROM {self.name(table)}").to_arrow_table()
-                name = f"plain_{self.schema}_{table}"
-                self.lake.spark.createDataFrame(found).createOrReplaceTempView(name)
-                return name
+                return f"plain_{self.schema}_{table}"
             case "parquet":
-                return f"parquet.`{self.name(table)}`"
+                return f"parquet.`{self.folder / table}`"
         return self.name(table)
+
+    def look(self) -> None:
+        """Shows plain Spark the tables as they are."""
+        for table in self.tables:
+            if self.kind == "ducklake":
+                found = self.lake.duck.execute(f"SELECT * FROM {self.name(table)}").to_arrow_table()
+                frame = self.lake.spark.createDataFrame(found)
+                frame.createOrReplaceTempView(self.relation(table))
+            elif self.kind == "iceberg" and self.foreign:  # Spark's catalog remembers tables
+                self.lake.spark.sql(f"REFRESH TABLE {self.name(table)}")
 
     def step(self, changes: int) -> None:
         """Some changes, one refresh; every view is what its text means now, or says why not."""
         for _ in range(changes):
             self.change()
-        states = {str(item.name): item.state for item in self.lake.project.status()}
-        results = self.refreshed()
-        frames = {name: self.plain(name) for name in self.views}
-        shown = {
-            name: self.lake.project.read(name)
-            for name in self.views
-            if frames[name] is not None and results[name][0] != Outcome.FAILED
-        }
-        answers = bags({name: frame for name, frame in frames.items() if frame is not None})
-        seen = bags(shown)
-        for name in self.views:
-            outcome, code = results[name]
-            wanted = answers.get(name)
-            told = (name, outcome, code, states[name], *self.log)
-            self.counts[outcome] += 1
-            if wanted is None or wanted != self.shown.get(name):
-                assert states[name] is not State.FRESH, told
-            if wanted is None:
-                assert outcome == Outcome.FAILED, told
-                assert code not in (None, "internal", "unexpected"), told
-                continue
-            assert outcome != Outcome.FAILED, told
-            assert seen[name] == wanted, (*told, seen[name], wanted)
-            self.shown[name] = wanted
+        refreshed_and_compared(self.lake, [self])
 
-    def refreshed(self) -> dict[str, tuple[str, str | None]]:
-        if self.by_command is not None:
-            document = self.by_command(["refresh", *self.views, "-o", "json"])
-            return {
-                item["view"]: (item["outcome"], item["error"] and item["error"]["code"])
-                for item in json.loads(str(document))
-            }
-        return {
-            str(item.view): (
-                str(item.outcome),
-                item.error.code if isinstance(item.error, GrebeError) else None,
-            )
-            for item in self.lake.project.refresh(list(self.views))
-        }
+    def judge(self, name: str, found: Found) -> None:
+        told = (name, found, *self.log)
+        self.counts[found.outcome] += 1
+        if found.wanted is None or found.wanted != self.shown.get(name):
+            assert found.state is not State.FRESH, told
+        if found.wanted is None:
+            assert found.outcome == Outcome.FAILED, told
+            assert found.code not in (None, "internal", "unexpected"), told
+            self.verdicts[f"refused_{found.code}"] += 1
+            return
+        assert found.outcome != Outcome.FAILED, told
+        assert found.seen == found.wanted, told
+        self.verdicts["equal"] += 1
+        self.shown[name] = found.wanted
 
     def close(self) -> None:
         for name in self.views:
             with suppress(GrebeError):
                 self.lake.project.drop(name)
+        for table in self.tables:
+            match self.kind:
+                case "iceberg":
+                    self.lake.iceberg.drop_table((self.schema, table))
+                case "ducklake":
+                    self.lake.duck.execute(f"DROP TABLE {self.name(table)}")
+                    self.lake.spark.catalog.dropTempView(self.relation(table))
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def bags(frames: Mapping[str, DataFrame]) -> dict[str, Rows]:
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What became of one view in one step."""
+
+    state: State
+    """Before the refresh."""
+    outcome: str
+    code: str | None
+    wanted: Bag | None
+    """What plain Spark answers to the text; None: it has no meaning."""
+    seen: Bag | None
+
+
+def refreshed_and_compared(
+    lake: SchemaLake, histories: Sequence[History], by_command: Command | None = None
+) -> None:
+    """All views of some histories, refreshed in one run and compared in one statement."""
+    names = [name for history in histories for name in history.views]
+    states = {str(item.name): item.state for item in lake.project.status(names)}
+    results = lake.refreshed(names, by_command)
+    wanted: dict[str, DataFrame] = {}
+    for history in histories:
+        history.look()
+        frames = {name: history.plain(name) for name in history.views}
+        wanted |= {name: frame for name, frame in frames.items() if frame is not None}
+    shown = {name: lake.project.read(name) for name in wanted if results[name][0] != Outcome.FAILED}
+    answers = bags(
+        {f"wanted {name}": frame for name, frame in wanted.items()}
+        | {f"seen {name}": frame for name, frame in shown.items()}
+    )
+    for history in histories:
+        for name in history.views:
+            both = answers.get(f"wanted {name}"), answers.get(f"seen {name}")
+            history.judge(name, Found(states[name], *results[name], *both))
+
+
+def bags(frames: Mapping[str, DataFrame]) -> dict[str, Bag]:
     """The rows of each, read in one go."""
     from functools import reduce
 
@@ -376,7 +352,7 @@ def bags(frames: Mapping[str, DataFrame]) -> dict[str, Rows]:
         )
         for name, frame in frames.items()
     ]
-    found: dict[str, Rows] = {name: Counter() for name in frames}
+    found: dict[str, Bag] = {name: Counter() for name in frames}
     for name, row in reduce(DataFrame.unionAll, texts).coalesce(1).collect():
         found[name][row] += 1
     return found
@@ -388,9 +364,10 @@ class SchemaLake:
     def __init__(self, spark: SparkSession, folder: Path, storage: str) -> None:
         self.spark = spark
         self.folder = folder
-        self.rng = Random(0)
         folder.mkdir(parents=True, exist_ok=True)
-        text = TOML.format(folder=folder, storage=STORAGE[storage].format(folder=folder))
+        kept = {"views": STORAGE[storage], **{f"views_{n}": text for n, text in STORAGE.items()}}
+        catalogs = (f"[catalogs.{name}]\n{text}\n" for name, text in kept.items())
+        text = (TOML + "".join(catalogs)).format(folder=folder)
         (folder / "grebe.toml").write_text(text)
         self.duck = duckdb.connect(config={"threads": 1})
         load_extensions(self.duck, "ducklake", "sqlite_scanner")
@@ -399,25 +376,66 @@ class SchemaLake:
             " META_BUSY_TIMEOUT 10000, META_JOURNAL_MODE 'WAL')"
         )
         self.project = Project.open(folder, spark=spark)
+        uri = str(spark.conf.get("spark.sql.catalog.lake.uri")).removeprefix("jdbc:sqlite:")
+        self.iceberg = SqlCatalog("lake", uri=f"sqlite:///{uri.partition('?')[0]}")
 
-    def history(
+    def refreshed(
+        self, names: Sequence[str], by_command: Command | None
+    ) -> dict[str, tuple[str, str | None]]:
+        """What one run did to each, and the code of its error."""
+        if by_command is not None:
+            document = by_command(["refresh", *names, "-o", "json"])
+            return {
+                item["view"]: (item["outcome"], item["error"] and item["error"]["code"])
+                for item in json.loads(str(document))
+            }
+        return {
+            str(item.view): (
+                str(item.outcome),
+                item.error.code if isinstance(item.error, GrebeError) else None,
+            )
+            for item in self.project.refresh(list(names))
+        }
+
+    def histories(
         self,
-        seed: int,
-        kind: str,
+        seeds: Sequence[int],
+        kinds: Sequence[str] = FORMATS,
         *,
-        steps: int = 3,
-        views: int = 3,
-        by_command: Callable[[Sequence[str]], object] | None = None,
+        views: int = 2,
+        by_command: Command | None = None,
     ) -> Counter[str]:
-        """One history from its seed; what its refreshes did, counted."""
-        self.rng = Random(f"{seed} {kind}")
-        made = History(self, kind, seed, by_command)
+        """One history of each kind from each seed, side by side; what was found, counted."""
+        kept = sorted(STORAGE)
+        made = [
+            History(self, kind, seed, kept[(seed + at) % len(kept)], foreign=bool(seed % 2))
+            for seed in seeds
+            for at, kind in enumerate(kinds)
+        ]
+        steps = {id(history): history.rng.randint(1, 3) for history in made}
         try:
-            made.create()
-            made.define(self.rng.sample(sorted(VIEWS), views))
-            made.step(0)
-            for _ in range(steps):
-                made.step(self.rng.randint(1, 3))
+            for history in made:
+                history.create()
+                history.define(history.rng.sample(sorted(VIEWS), views))
+            refreshed_and_compared(self, made, by_command)
+            for step in range(3):
+                going = [history for history in made if steps[id(history)] > step]
+                for history in going:
+                    for _ in range(history.rng.randint(1, 3)):
+                        history.change()
+                if going:
+                    refreshed_and_compared(self, going, by_command)
         finally:
-            made.close()
-        return made.counts
+            for history in made:
+                history.close()
+        counts = Counter(f"histories_{history.kind}" for history in made)
+        counts["histories"] = len(made)
+        for history in made:
+            counts += history.verdicts
+            counts.update({f"refreshes_{name}": n for name, n in history.counts.items()})
+        return counts
+
+    def close(self) -> None:
+        self.project.close()
+        self.iceberg.close()
+        self.duck.close()

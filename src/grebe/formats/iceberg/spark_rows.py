@@ -21,6 +21,7 @@ from grebe.formats.iceberg.schema import (
     IcebergField,
     IcebergMap,
     IcebergPrimitive,
+    IcebergSchema,
     IcebergStruct,
     List,
     Type,
@@ -181,7 +182,23 @@ def read_version(
         stored = own.field(want.id)
         text = _literal(want) if stored is None else _reshaped(stored, want)
         columns.append(sf.expr(text).alias(want.name))
+    if columns and _named_otherwise(own, table):
+        return frame.select(sf.inline(sf.array(sf.struct(*columns))))
     return frame.select(*columns)
+
+
+def _named_otherwise(own: IcebergSchema, table: TableMetadata) -> bool:
+    """Whether a later schema has other columns by the names of a snapshot's own one.
+
+    Iceberg reads a snapshot with the snapshot's names, but looks up the filters that Spark pushes to it by the names
+    that the table has now, and leaves out files by what it knows of another column. No filter passes a generator.
+    """
+    later = [schema for number, schema in table.schemas.items() if number > own.id]
+    return any(
+        schema.field(field.id) != field
+        for schema in (*later, table.schemas[table.current_schema_id])
+        for field in own.fields
+    )
 
 
 def _literal(want: IcebergField) -> str:
