@@ -242,3 +242,17 @@ def test_an_executor_that_decides_by_itself_is_noticed(
     (result,) = shop.engine.refresh([f"{shop.schema}.groups"])
     assert result.outcome is Outcome.INCREMENTAL
     assert [(step.kind, step.name, step.sql) for step in result.steps] != bound
+
+
+def test_a_plan_prints_the_steps_that_will_run(shop: Shop) -> None:
+    """Bound to what changed: a source that did not is in no term."""
+    for name in ("groups", "bag"):
+        shop.view(name, VIEWS[name])
+    shop.engine.refresh()
+    shop.sql(CHANGES["append"])
+    plans = {item.view.name: item for item in shop.engine.plan()}
+    assert "customers@delta" not in "".join(sql for _, _, sql in plans["bag"].steps)
+    (result,) = shop.engine.refresh([f"{shop.schema}.groups"])
+    assert [(step.kind, step.name, step.sql) for step in result.steps] == list(
+        plans["groups"].steps
+    )

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from grebe import thresholds
 from grebe.compiler.algebra.nodes import Verbatim
 from grebe.compiler.bind import bind
-from grebe.compiler.explain import explain
+from grebe.compiler.explain import StepText, bound_steps, step_text
 from grebe.compiler.text.clock import CLOCK, reads_clock
 from grebe.engine.choice import Choice, Costs, choose, replaced
 from grebe.engine.clustering import order_of
@@ -181,8 +181,22 @@ class Refresh:
             reasons = (Reason("parent-moves", f"{names} will change first"),)
         elif not self._is_shown(shown, outcome):
             reasons = (*reasons, NOT_SHOWN)
-        steps = tuple((step.kind, step.name, step.sql) for step in explain(view.plan).steps)
+        bound = self._planned_steps(replace(choice, outcome=outcome), moving)
+        steps = tuple((step.kind, step.name, step.sql) for step in bound)
         return RefreshPreview(view.name, outcome, reasons, windows, view.plan.strategy, steps)
+
+    def _planned_steps(
+        self, choice: Choice, moving: Mapping[TableName, str]
+    ) -> tuple[StepText, ...]:
+        """The steps that would run, bound to the changes as far as these are known."""
+        plan = self.view.plan
+        steps = bound_steps(plan)
+        if choice.outcome is Outcome.FULL:
+            steps = plan.full
+        elif choice.outcome is Outcome.INCREMENTAL and not moving:
+            stored = self._target(self.position).rows
+            steps = bind(plan, delta_facts(plan, self._sides(choice), stored))
+        return tuple(step_text(step, plan.dialect) for step in steps)
 
     def _planned_windows(
         self, choice: Choice, moving: Mapping[TableName, str]
