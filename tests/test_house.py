@@ -94,3 +94,72 @@ def test_no_two_public_classes_have_one_name() -> None:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 found[node.name].append(module)
     assert {name: modules for name, modules in found.items() if len(modules) > 1} == {}
+
+
+FORMER_MODULES = frozenset(
+    [
+        "nearby",
+        "nearly",
+        "both",
+        "cut",
+        "written",
+        "changes",
+        "shown",
+        "texts",
+        "builder",
+        "planning",
+        "forgiving",
+        "pull",
+        "push",
+        "lowered",
+        "held",
+        "calls",
+        "matched",
+        "opening",
+        "guards",
+        "refusals",
+        "moments",
+        "parts",
+        "making",
+        "tiny",
+        "classes",
+        "whole",
+        "narrow",
+        "spread",
+        "near",
+    ]
+)
+FORMER_NAMES = frozenset(
+    [
+        "Nearby",
+        "Near",
+        "Cut",
+        "Look",
+        "Written",
+        "Shown",
+        "Face",
+        "Opener",
+        "IcebergTables",
+        "DeltaTables",
+        "ParquetTables",
+        "DuckLakeTables",
+        "hush",
+        "plant",
+        "doomed",
+        "lent",
+        "sided",
+    ]
+)
+"""Names that had several meanings, or none."""
+
+
+def test_former_names_are_gone() -> None:
+    known = trees()
+    assert not {name.rpartition(".")[2] for name in known} & FORMER_MODULES
+    made = {
+        node.name
+        for tree in known.values()
+        for node in tree.body
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef))
+    }
+    assert not made & FORMER_NAMES

@@ -9,7 +9,7 @@ from formats.commit.client import arrow
 from formats.commit.lake import COLUMNS, frontier
 from grebe import Project
 from grebe.formats.base import Append, Rows
-from grebe.formats.ducklake.catalog import DuckLakeTables, address_of
+from grebe.formats.ducklake.catalog import DuckLakeCatalog, address_of
 from grebe.formats.ducklake.connections import session
 from grebe.formats.ducklake.storage import DuckLakeStorage
 from grebe.model import Position, Schema, TableName
@@ -42,10 +42,10 @@ class Kept:
         return Project.open(self.folder)
 
     @property
-    def tables(self) -> DuckLakeTables:
-        opener = self.project().tables._opener(NAME)
-        assert isinstance(opener, DuckLakeTables)
-        return opener
+    def tables(self) -> DuckLakeCatalog:
+        catalog = self.project().tables._catalog(NAME)
+        assert isinstance(catalog, DuckLakeCatalog)
+        return catalog
 
     @property
     def storage(self) -> DuckLakeStorage:

@@ -68,12 +68,12 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    cut: Pins
+    pins: Pins
     deltas: Deltas
     nearby: KeptRows
     leases: Leases
     storages: Mapping[str, TableName]
-    """The storage tables that the positions of the cut are those of."""
+    """The storage tables that the positions of the pins are those of."""
     lend: Callable[[], AbstractContextManager[Callable[[], SparkSession]]]
     """Gives a session for one view."""
     act: Callable[[Refresh], RefreshResult]
@@ -84,7 +84,7 @@ class _Work:
     ) -> Position:
         """Where a view stood when the sources were pinned; of one that has another table, now."""
         if self.storages.get(str(view.name)) == view.storage_name:
-            return self.cut.positions[str(view.name)]
+            return self.pins.positions[str(view.name)]
         return tables.position(view.storage_name, spark) or NOWHERE
 
 
@@ -202,23 +202,23 @@ class Run:
         act: Callable[[Refresh], RefreshResult],
     ) -> _Work:
         """Everything that the views of the run share."""
-        cut = self._pin_all(leases)
+        pins = self._pin_all(leases)
         reach("run.pinned")
         deltas = Deltas(self._columns(), stage)
         storages = {name: view.storage_name for name, view in self.views.items()}
-        return _Work(cut, deltas, self._nearby(deltas), leases, storages, lend, act)
+        return _Work(pins, deltas, self._nearby(deltas), leases, storages, lend, act)
 
     def _pin_all(self, leases: Leases) -> Pins:
         """Where everything stands; parents that cannot be read as they are join the run."""
         self._lease(self.views, leases)
-        cut = self._pin()
-        if cut.conflict and self.options.parents is None:
+        pins = self._pin()
+        if pins.conflict and self.options.parents is None:
             parents = {name: view.parents for name, view in self.around.items()}
             more = with_parents(self.views, parents) - set(self.views)
             self.views = {name: self.around[name] for name in (*more, *self.views)}
             self._lease(more, leases)
-            cut = self._pin()
-        return cut
+            pins = self._pin()
+        return pins
 
     def _lease(self, names: Iterable[str], leases: Leases) -> None:
         wanted, left = set(names), set[str]()
@@ -235,12 +235,12 @@ class Run:
         reach("run.leased")
 
     def _pin(self) -> Pins:
-        """The cut, after definitions that no longer fit their sources were compiled again."""
+        """The pins, after definitions that no longer fit their sources were compiled again."""
         self._fit({})
-        cut = pin_sources(self.tables, self.spark, self.views, self.around)
-        if self._fit(cut.pins):
-            cut = pin_sources(self.tables, self.spark, self.views, self.around)
-        return cut
+        pins = pin_sources(self.tables, self.spark, self.views, self.around)
+        if self._fit(pins.pins):
+            pins = pin_sources(self.tables, self.spark, self.views, self.around)
+        return pins
 
     def _fit(self, pins: Mapping[TableName, Pinned]) -> bool:
         """True when a view was compiled again, parents before children."""
@@ -297,7 +297,7 @@ class Run:
         self, view: CompiledView, work: _Work, session: Callable[[], SparkSession]
     ) -> RefreshResult:
         """The refresh of a view; in another storage table where its own cannot be used any more."""
-        unread = work.cut.unread.get(str(view.name))
+        unread = work.pins.unread.get(str(view.name))
         full = self.options.policy is Policy.FULL
         position, because = NOWHERE, None
         try:
@@ -359,12 +359,12 @@ class Run:
         position: Position,
     ) -> RefreshResult:
         for name, _ in view.sources:
-            if name in work.cut.missing:
-                raise work.cut.missing[name]
-        if work.cut.conflict and any(parent not in self.views for parent in view.parents):
+            if name in work.pins.missing:
+                raise work.pins.missing[name]
+        if work.pins.conflict and any(parent not in self.views for parent in view.parents):
             raise ConflictError(
                 f'the parents of view "{view.name}" cannot be read together',
-                detail=work.cut.conflict,
+                detail=work.pins.conflict,
                 hint="refresh the parents with it",
                 code="frontier-conflict",
             )
@@ -373,13 +373,13 @@ class Run:
             run_id=self._id(view),
             tables=self.tables,
             session=lambda: set_up(session(), view),
-            pins=self._pins_of(view, work.cut, session),
+            pins=self._pins_of(view, work.pins, session),
             deltas=work.deltas,
             nearby=work.nearby,
             stage=self._stage,
             policy=self._policy(view),
             position=position,
-            inherited=self._inherited(view, work.cut),
+            inherited=self._inherited(view, work.pins),
             past=work.leases.past(str(view.name)),
             began=self.began,
         )
@@ -397,7 +397,7 @@ class Run:
         return result is not None and result.outcome is Outcome.FAILED
 
     def _pins_of(
-        self, view: CompiledView, cut: Pins, session: Callable[[], SparkSession]
+        self, view: CompiledView, pins: Pins, session: Callable[[], SparkSession]
     ) -> dict[TableName, Pinned]:
         """The pins of a view's sources, readable in its session; parents as the run left them."""
         parents = {self._known(name).storage_name: name for name in view.parents}
@@ -406,32 +406,32 @@ class Run:
             source = self.tables.source(name, session)
             if name in parents:
                 parent = parents[name]
-                position, known = self._left(parent, cut), self._known(parent)
+                position, known = self._left(parent, pins), self._known(parent)
                 if position.version is None:  # planned: the run would make it before
                     found[name] = Pinned(source, Head("", Version(""), known.stored, None))
                 else:
                     found[name] = parent_pin(source, position, known.fingerprint)
             else:
-                found[name] = Pinned(source, cut.pins[name].head)
+                found[name] = Pinned(source, pins.pins[name].head)
         return found
 
     def _known(self, name: str) -> CompiledView:
         return self.views.get(name) or self.around[name]
 
-    def _left(self, name: str, cut: Pins) -> Position:
+    def _left(self, name: str, pins: Pins) -> Position:
         """Where a view stands: after its refresh in this run, or as it was found."""
         result = self.results.get(name)
         if result is None:
-            return cut.positions[name]
+            return pins.positions[name]
         return Position(result.frontier, result.version, result.row_version)
 
-    def _inherited(self, view: CompiledView, cut: Pins) -> dict[str, SourcePoint]:
+    def _inherited(self, view: CompiledView, pins: Pins) -> dict[str, SourcePoint]:
         """What the parents show of further sources, as this run reads them where it does."""
         found: dict[str, SourcePoint] = {}
         for parent in view.parents:
-            frontier = self._left(parent, cut).frontier
+            frontier = self._left(parent, pins).frontier
             found.update(frontier.by_source if frontier else {})
-        now = {**cut.shown, **{str(name): point_of(pin) for name, pin in cut.pins.items()}}
+        now = {**pins.shown, **{str(name): point_of(pin) for name, pin in pins.pins.items()}}
         return {name: now.get(name, point) for name, point in found.items()}
 
     def _columns(self) -> dict[TableName, tuple[int, ...]]:

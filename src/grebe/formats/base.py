@@ -316,7 +316,7 @@ Session = Callable[[], "SparkSession"]
 """Gives the session when it is needed: Spark is not started before."""
 
 
-class Opener(Protocol):
+class Catalog(Protocol):
     """Opens the tables of one catalog. Every format has one, made from a `CatalogAddress`."""
 
     def relation(self, name: TableName) -> str:

@@ -17,9 +17,9 @@ from formats.delta.commit.folders import Folders
 from formats.delta.tables import Folder
 from grebe.errors import ConfigError, SourceError, UnknownTableError
 from grebe.formats.base import Append, Rows
-from grebe.formats.delta.catalog import DeltaTables
+from grebe.formats.delta.catalog import DeltaCatalog
 from grebe.formats.folders import VIEW_FILE
-from grebe.formats.parquet.catalog import ParquetTables
+from grebe.formats.parquet.catalog import ParquetCatalog
 from grebe.model import CatalogAddress, Schema, TableName, Version, Window
 
 if TYPE_CHECKING:
@@ -33,11 +33,11 @@ def no_spark() -> NoReturn:
 
 
 @pytest.fixture
-def folders(tmp_path: Path) -> DeltaTables:
-    return DeltaTables(CatalogAddress("folders", str(tmp_path / "home"), root=str(tmp_path)))
+def folders(tmp_path: Path) -> DeltaCatalog:
+    return DeltaCatalog(CatalogAddress("folders", str(tmp_path / "home"), root=str(tmp_path)))
 
 
-def test_a_folder_is_a_source_without_spark(folders: DeltaTables, tmp_path: Path) -> None:
+def test_a_folder_is_a_source_without_spark(folders: DeltaCatalog, tmp_path: Path) -> None:
     folder = Folder.create(tmp_path / "shop" / "orders")
     folder.append((1, "a", 0.5))
     source = folders.source(ORDERS, no_spark)
@@ -49,7 +49,7 @@ def test_a_folder_is_a_source_without_spark(folders: DeltaTables, tmp_path: Path
     assert (found.frontier, len(found.foreign)) == (None, 1)
 
 
-def test_a_folder_that_is_not_there_has_no_position(folders: DeltaTables) -> None:
+def test_a_folder_that_is_not_there_has_no_position(folders: DeltaCatalog) -> None:
     assert folders.position(ORDERS, no_spark) is None
     with pytest.raises(UnknownTableError):
         folders.source(ORDERS, no_spark).head()
@@ -58,7 +58,7 @@ def test_a_folder_that_is_not_there_has_no_position(folders: DeltaTables) -> Non
 def test_a_moment_before_the_first_run_has_no_version(tmp_path: Path) -> None:
     """What CREATE made is a version of the table, and none of the view."""
     table = Folders(tmp_path).create("t")
-    tables = DeltaTables(CatalogAddress("folder", str(tmp_path / "home"), root=str(tmp_path)))
+    tables = DeltaCatalog(CatalogAddress("folder", str(tmp_path / "home"), root=str(tmp_path)))
 
     def moment(version: str) -> datetime:
         found = tables.moment(table.name, Version(version), no_spark)
@@ -87,13 +87,13 @@ def test_a_moment_before_the_first_run_has_no_version(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["..", ".", "a/b", ""])
-def test_a_name_never_leads_out_of_the_root(folders: DeltaTables, name: str) -> None:
+def test_a_name_never_leads_out_of_the_root(folders: DeltaCatalog, name: str) -> None:
     for bad in (TableName("folders", name, "t"), TableName("folders", "s", name)):
         with pytest.raises(UnknownTableError):
             folders.relation(bad)
 
 
-def test_a_public_name_is_replaced_in_one_step(folders: DeltaTables, tmp_path: Path) -> None:
+def test_a_public_name_is_replaced_in_one_step(folders: DeltaCatalog, tmp_path: Path) -> None:
     for text in ("SELECT 1", "SELECT 'ü'"):
         folders.publish(ORDERS, None, lambda _, text=text: text)  # type: ignore[arg-type,misc]
     folder = tmp_path / "shop" / "orders"
@@ -102,30 +102,30 @@ def test_a_public_name_is_replaced_in_one_step(folders: DeltaTables, tmp_path: P
 
 
 def test_a_folder_that_only_spark_reaches_has_no_place_for_public_names(tmp_path: Path) -> None:
-    tables = DeltaTables(CatalogAddress("far", str(tmp_path), root="s3://bucket/root"))
+    tables = DeltaCatalog(CatalogAddress("far", str(tmp_path), root="s3://bucket/root"))
     with pytest.raises(ConfigError):
         tables.publish(ORDERS, None, lambda _: "SELECT 1")  # type: ignore[arg-type]
 
 
 def test_parquet_folders_hold_no_views(tmp_path: Path) -> None:
-    tables = ParquetTables(CatalogAddress("files", str(tmp_path), root=str(tmp_path)))
+    tables = ParquetCatalog(CatalogAddress("files", str(tmp_path), root=str(tmp_path)))
     with pytest.raises(ConfigError):
         tables.storage(ORDERS, None)  # type: ignore[arg-type]
     assert tables.position(ORDERS, no_spark) is None
-    far = ParquetTables(CatalogAddress("files", str(tmp_path), root="s3://bucket"))
+    far = ParquetCatalog(CatalogAddress("files", str(tmp_path), root="s3://bucket"))
     with pytest.raises(ConfigError):
         far.source(ORDERS, no_spark)
 
 
 @pytest.fixture
-def catalog(spark: SparkSession, tmp_path: Path) -> Iterator[DeltaTables]:
+def catalog(spark: SparkSession, tmp_path: Path) -> Iterator[DeltaCatalog]:
     spark.sql("CREATE NAMESPACE IF NOT EXISTS spark_catalog.opening").collect()
-    yield DeltaTables(CatalogAddress("main", str(tmp_path), spark_catalog="spark_catalog"))
+    yield DeltaCatalog(CatalogAddress("main", str(tmp_path), spark_catalog="spark_catalog"))
     spark.sql("DROP NAMESPACE spark_catalog.opening CASCADE").collect()
 
 
 @pytest.mark.spark
-def test_tables_of_sparks_own_catalog(spark: SparkSession, catalog: DeltaTables) -> None:
+def test_tables_of_sparks_own_catalog(spark: SparkSession, catalog: DeltaCatalog) -> None:
     stored = TableName("main", "opening", "__grebe_totals")
     assert catalog.position(stored, lambda: spark) is None
     storage = catalog.storage(stored, spark)
@@ -159,7 +159,7 @@ def test_tables_of_sparks_own_catalog(spark: SparkSession, catalog: DeltaTables)
 
 @pytest.mark.spark
 def test_rows_are_staged_in_a_folder_and_removed(
-    spark: SparkSession, folders: DeltaTables, tmp_path: Path
+    spark: SparkSession, folders: DeltaCatalog, tmp_path: Path
 ) -> None:
     staged = TableName("folders", "shop", "__grebe_stage_1")
     text = folders.stage(staged, spark.range(3))

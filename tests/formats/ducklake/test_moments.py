@@ -11,7 +11,7 @@ from formats.commit.lake import NAMESPACE, frontier
 from formats.ducklake.lakes import Lake
 from formats.ducklake.views import View
 from grebe.formats.base import Append, Rows
-from grebe.formats.ducklake.catalog import DuckLakeTables
+from grebe.formats.ducklake.catalog import DuckLakeCatalog
 from grebe.formats.ducklake.connections import session
 from grebe.formats.ducklake.expiry import expire
 from grebe.model import CatalogAddress, TableName, Version
@@ -23,7 +23,7 @@ class Kept:
     def __init__(self, lake: Lake) -> None:
         self.lake = lake
         self.view = View(lake, name=TableName("lake", NAMESPACE, "__grebe_v_1a2b3c4d"))
-        self.tables = DuckLakeTables(
+        self.tables = DuckLakeCatalog(
             CatalogAddress("lake", "/", lake.address.data_path, lake.address.target)
         )
         self.versions: list[Version] = []

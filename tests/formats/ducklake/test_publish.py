@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from formats.ducklake.lakes import Lake
-from grebe.formats.ducklake.catalog import DuckLakeTables
+from grebe.formats.ducklake.catalog import DuckLakeCatalog
 from grebe.model import CatalogAddress, TableName
 
 AT_ONCE = 4
@@ -18,7 +18,7 @@ def test_views_published_at_once_do_not_fail(opened: Callable[..., Lake], tmp_pa
     with lake.writing() as duckdb:
         duckdb.execute("SELECT 1")
     place = CatalogAddress("duck", str(tmp_path), lake.address.data_path, lake.address.target)
-    tables = DuckLakeTables(place)
+    tables = DuckLakeCatalog(place)
 
     def publish(number: int) -> str | None:
         name = TableName("duck", "main", f"v{number % AT_ONCE}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from formats.ducklake.lakes import Lake
 from grebe.formats.base import STAGED
-from grebe.formats.ducklake.catalog import DuckLakeTables
+from grebe.formats.ducklake.catalog import DuckLakeCatalog
 from grebe.model import CatalogAddress, TableName
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def test_a_staged_folder_says_when_it_was_written(
     with lake.writing() as duckdb:
         duckdb.execute("SELECT 1")
     place = CatalogAddress("duck", str(tmp_path), lake.address.data_path, lake.address.target)
-    tables = DuckLakeTables(place)
+    tables = DuckLakeCatalog(place)
     name = TableName("duck", "main", f"{STAGED}run_0")
     assert tables.staged_at(name, no_session) is None
     folder = Path(str(lake.address.data_path)) / "main" / name.name

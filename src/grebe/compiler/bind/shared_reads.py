@@ -31,7 +31,7 @@ from grebe.compiler.algebra.rewriting import rebuilt
 from grebe.compiler.algebra.scalar import conjuncts_of, equated
 from grebe.compiler.bind.kept_scans import is_kept
 from grebe.compiler.bind.known import Known
-from grebe.compiler.delta.weighted import plus, sided, summed
+from grebe.compiler.delta.weighted import plus, summed, with_side
 from grebe.compiler.write.steps import Compute, ReadBoth, Step
 
 
@@ -63,7 +63,7 @@ class BothVersions:
     def rows(self) -> Node:
         """The new rows and the changed ones, with weights, each with its side."""
         sides = (plus(self.new), _at(self.new, At.DELTA))
-        return summed(*(sided(rows, side) for side, rows in enumerate(sides)))
+        return summed(*(with_side(rows, side) for side, rows in enumerate(sides)))
 
     @property
     def step(self) -> ReadBoth:

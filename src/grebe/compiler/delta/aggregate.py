@@ -36,9 +36,9 @@ from grebe.compiler.delta.weighted import (
     consolidated,
     keys_of,
     reads,
-    sided,
     summed,
     weighted,
+    with_side,
 )
 from grebe.sql_text import made
 
@@ -67,8 +67,8 @@ def _from_new_and_change(node: Aggregate, linear: tuple[Linear, ...], of: Rules)
     if node.keys:
         rows = restrict_columns(rows, keys_of(delta, node.keys), node.keys)
     names = (*node.input.columns, WEIGHT, SIDE)
-    here = sided(weighted(rows, node.input.columns, number(1)), 0)
-    moved = sided(Repeat(delta), 1)
+    here = with_side(weighted(rows, node.input.columns, number(1)), 0)
+    moved = with_side(Repeat(delta), 1)
     both = UnionAll((here, moved), names)
     states = [state for call in linear for state in _states(call)]
     counts = [(f"{COUNT}_{when}", _signed_count(TRUE_EVERYWHERE, when)) for when in ("new", "old")]

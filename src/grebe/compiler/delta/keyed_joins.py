@@ -51,7 +51,7 @@ def change(node: Kept, of: Rules) -> Node | None:
         return None
     touched = plus(restrict(of.old(node.left), keys, _pairs(mine for _, mine in ties)))
     changed = of.change(node.left)
-    met = _met(node, changed, ties, of)
+    met = _matched_first(node, changed, ties, of)
     arrived = summed(changed, touched) if met is None else touched
     needed = Distinct(Projection(arrived, _named(mine for _, mine in ties)))
     pairs = _pairs(theirs for theirs, _ in ties)
@@ -66,7 +66,7 @@ def change(node: Kept, of: Rules) -> Node | None:
     )
 
 
-def _met(
+def _matched_first(
     node: Kept, changed: Node, ties: Sequence[tuple[Scalar, Scalar]], of: Rules
 ) -> Node | None:
     """The changed left rows that meet a right one, right side first; None where it is not worth it.

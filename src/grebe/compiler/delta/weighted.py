@@ -48,7 +48,7 @@ def summed(*deltas: Node) -> Node:
     return deltas[0] if len(deltas) == 1 else UnionAll(deltas, deltas[0].columns)
 
 
-def sided(node: Node, side: int) -> Node:
+def with_side(node: Node, side: int) -> Node:
     """The rows with the side that they are of: 0 the new version, 1 the change."""
     outputs = ((name, column(name)) for name in node.columns)
     return Projection(node, (*outputs, (SIDE, number(side))))

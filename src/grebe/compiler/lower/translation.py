@@ -93,7 +93,7 @@ class _Judge:
         if brackets and not self.said_same(brackets):
             self.differ(Span(0, len(self.text)), spliced(self.text, brackets))
         for part in self.failing(parts):
-            self.settle(part.tree, part.span)
+            self.keep_smallest(part.tree, part.span)
         if not self.differences and not self.said_same([*self.worded(parts), *brackets]):
             self.differ(Span(0, len(self.text)), spliced(self.text, self.worded(parts)))
         return Judgement(frozenset(self.opaque), tuple(self.differences))
@@ -118,13 +118,13 @@ class _Judge:
         yield from self.failing(parts[:middle])
         yield from self.failing(parts[middle:])
 
-    def settle(self, tree: exp.Expr, span: Span) -> None:
+    def keep_smallest(self, tree: exp.Expr, span: Span) -> None:
         """Keep the smallest expressions as they were written that make the rest the same."""
         scalar = _is_scalar(tree)
         if not scalar or isinstance(tree, _SPLIT):
             before = set(self.opaque)
             for part in self.failing(list(_below(tree))):
-                self.settle(part.tree, part.span)
+                self.keep_smallest(part.tree, part.span)
             if self.said_same([(span, f"({self.words(tree)})")]):
                 return
             if scalar or not _may_hold_calls(tree):

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class DeltaTables:
+class DeltaCatalog:
     """The tables of one root folder, or of one catalog of Spark."""
 
     place: CatalogAddress

@@ -20,7 +20,7 @@ from grebe.formats.delta.log import Log
 from grebe.formats.delta.schema import DeltaField, DeltaSchema, same_type, without_identity
 from grebe.formats.files import Files, missing
 from grebe.formats.kept_for import of_interval
-from grebe.formats.refusals import only_total, refuse
+from grebe.formats.storage_errors import only_total, refuse
 from grebe.model import Reason, Schema, TableName, Version, Window
 
 if TYPE_CHECKING:

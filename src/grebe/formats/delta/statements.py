@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from grebe.formats.base import ACTION, CHANGE, TARGET, Append, Expiry, Merge, Overwrite, Write
 from grebe.formats.delta.partitions import loud
 from grebe.formats.merge_text import condition, listed, taken, update
-from grebe.formats.refusals import unknown_partition
 from grebe.formats.spark_text import type_sql
+from grebe.formats.storage_errors import unknown_partition
 from grebe.model import Partition
 from grebe.sql_text import literal, made, quote
 

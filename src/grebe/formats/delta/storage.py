@@ -14,7 +14,7 @@ from grebe.formats.delta.commit import CHECKPOINT_EVERY, DeltaCommitter
 from grebe.formats.delta.log import Log
 from grebe.formats.delta.position import read_position
 from grebe.formats.delta.schema import DeltaSchema
-from grebe.formats.refusals import refused_partitions
+from grebe.formats.storage_errors import refused_partitions
 from grebe.model import Frontier, Partition, Position, RunId, Schema, TableName
 
 if TYPE_CHECKING:

@@ -50,7 +50,7 @@ def address_of(place: CatalogAddress) -> Address:
 
 
 @dataclass(frozen=True, slots=True)
-class DuckLakeTables:
+class DuckLakeCatalog:
     """The tables of one DuckLake catalog."""
 
     place: CatalogAddress

@@ -21,7 +21,7 @@ from grebe.formats.ducklake.staged_rows import (
     registered,
     remove_unregistered,
 )
-from grebe.formats.refusals import refused_partitions, reserved_column, unknown_partition
+from grebe.formats.storage_errors import refused_partitions, reserved_column, unknown_partition
 from grebe.model import Frontier, Partition, Position, RunId, Schema, TableName
 from grebe.program.duckdb_text import ident, literal
 

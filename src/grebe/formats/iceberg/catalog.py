@@ -60,7 +60,7 @@ def catalog_properties(place: CatalogAddress) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class IcebergTables:
+class IcebergCatalog:
     """The tables of one Iceberg catalog."""
 
     place: CatalogAddress

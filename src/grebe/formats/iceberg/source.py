@@ -25,7 +25,7 @@ from grebe.formats.iceberg.manifests import DataFile, Manifests
 from grebe.formats.iceberg.metadata import SnapshotPoint, TableMetadata, parse_metadata
 from grebe.formats.iceberg.schema import IcebergField, same_type, without_identity
 from grebe.formats.kept_for import of_milliseconds
-from grebe.formats.refusals import only_total, refuse
+from grebe.formats.storage_errors import only_total, refuse
 from grebe.model import Reason, Schema, TableName, Version, Window
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from grebe.formats.iceberg import statements
 from grebe.formats.iceberg.commit import IcebergCommitter
 from grebe.formats.iceberg.history import HistoryReader, Lineage, SparkReader, first_seen
 from grebe.formats.iceberg.position import find_run, read_position, run_of
-from grebe.formats.refusals import refused_partitions
+from grebe.formats.storage_errors import refused_partitions
 from grebe.model import Frontier, Partition, Position, RunId, Schema, TableName
 
 if TYPE_CHECKING:

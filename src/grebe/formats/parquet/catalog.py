@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class ParquetTables:
+class ParquetCatalog:
     """The folders of Parquet files under one root."""
 
     place: CatalogAddress

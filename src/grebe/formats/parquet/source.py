@@ -19,7 +19,7 @@ from grebe.formats.base import (
 )
 from grebe.formats.parquet.listing import FileEntry, Listing, Shelf, made, version_of, walk
 from grebe.formats.parquet_calendar import OldCalendarError
-from grebe.formats.refusals import only_total, refuse
+from grebe.formats.storage_errors import only_total, refuse
 from grebe.model import Column, Reason, Schema, TableName, Version, Window
 
 if TYPE_CHECKING:
