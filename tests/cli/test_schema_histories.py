@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.schema_lake import FORMATS, STORAGE, SchemaLake
+from cli.schema_lake import FORMATS, STORAGE, Command, SchemaLake
 from evidence import LongRun
 from grebe.cli import main
 
@@ -28,6 +28,18 @@ def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Itera
     made.close()
 
 
+@pytest.fixture
+def command(lake: SchemaLake, capsys: pytest.CaptureFixture[str]) -> Command:
+    """The command line, in this process."""
+
+    def run(arguments: Sequence[str]) -> str:
+        capsys.readouterr()
+        main(["-C", str(lake.folder), *arguments])
+        return capsys.readouterr().out
+
+    return run
+
+
 def test_a_few_histories(lake: SchemaLake) -> None:
     found = lake.histories([0])
     assert found["histories"] == len(FORMATS)
@@ -35,16 +47,17 @@ def test_a_few_histories(lake: SchemaLake) -> None:
 
 
 @pytest.mark.laws
-@pytest.mark.timeout(7200)
-def test_histories(lake: SchemaLake, long_run: LongRun, capsys: pytest.CaptureFixture[str]) -> None:
-    def run(arguments: Sequence[str]) -> str:
-        capsys.readouterr()
-        main(["-C", str(lake.folder), *arguments])
-        return capsys.readouterr().out
+def test_a_few_histories_by_command(lake: SchemaLake, command: Command) -> None:
+    found = lake.histories([500], ("ducklake", "parquet"), by_command=command)
+    assert found["equal"] > 0
 
+
+@pytest.mark.laws
+@pytest.mark.timeout(7200)
+def test_histories(lake: SchemaLake, long_run: LongRun, command: Command) -> None:
     own = LongRun.resume("schema_histories", long_run.check, long_run.minutes)
     for seed in own.seeds():
         first = 1000 + seed * SIDE_BY_SIDE
-        by_command = None if seed % BY_COMMAND else run
+        by_command = None if seed % BY_COMMAND else command
         found = lake.histories(range(first, first + SIDE_BY_SIDE), by_command=by_command)
         own.add(**found, by_command=found["histories"] if by_command else 0)
