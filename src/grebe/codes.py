@@ -534,6 +534,11 @@ CODES: Final[dict[str, Code]] = {
         "refresh in full, and report it with the table's history",
         _REFRESH,
     ),
+    "type-not-stored": Code(
+        "A column has a type that no table can hold, such as an interval.",
+        "store its parts, or as text",
+        _CREATE,
+    ),
     "type-without-identity": Code(
         "A column has a type whose values cannot be compared exactly.",
         "cast it in the source, or leave it out",

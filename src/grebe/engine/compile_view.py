@@ -42,7 +42,7 @@ from grebe.errors import (
 from grebe.formats.base import Source
 from grebe.model import Column, Reason, Schema, TableName
 from grebe.spark.spark_types import type_text
-from grebe.sql_text import is_made, made, quote
+from grebe.sql_text import is_made, made, plain, quote
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -372,6 +372,7 @@ def _compile(
     meaning: Meaning,
 ) -> CompiledView | None:
     """The compiled view; None when its columns are not of the types that Spark gives the text."""
+    lowered = _as_spark_spells(lowered, meaning)
     plan = make_plan(lowered, analysis.types(lowered.root))
     publics = [public for _, public in lowered.outputs]
     kinds = [kind for _, kind in meaning.columns]
@@ -381,7 +382,8 @@ def _compile(
     used = used_columns(plan, analysis.schemas)
     sources = tuple((analysis.names[table], tuple(items)) for table, items in used.items())
     built = kinds if lowered.root is None else analysis.columns(plan.build)
-    found = zip(plan.shape.columns, built, strict=True)
+    found = list(zip(plan.shape.columns, built, strict=True))
+    _refuse_unstorable(found)
     stored = Schema("0", tuple(Column(i, name, kind) for i, (name, kind) in enumerate(found, 1)))
     partitions = stored_partitions(definition.partitioned_by, plan)
     clustered = stored_order(definition.clustered_by, plan)
@@ -464,3 +466,25 @@ class Analysis:
         """No rows, with the columns of a source."""
         columns = (f"CAST(NULL AS {c.type}) AS {quote(c.name)}" for c in self.schemas[table])
         return f"(SELECT {', '.join(columns)} WHERE FALSE)"
+
+
+def _as_spark_spells(lowered: Lowered, meaning: Meaning) -> Lowered:
+    """The outputs with capitals as Spark gives them: `PIVOT … IN (NULL)` makes a column `null`."""
+    said = [name for name, _ in meaning.columns]
+    outputs = lowered.outputs
+    if [name.lower() for _, name in outputs] != [name.lower() for name in said]:
+        return lowered
+    return replace(
+        lowered, outputs=tuple((own, name) for (own, _), name in zip(outputs, said, strict=True))
+    )
+
+
+def _refuse_unstorable(columns: Sequence[tuple[str, str]]) -> None:
+    """Nothing, or the error for a column that no format has a type for."""
+    for name, kind in columns:
+        if "interval" in kind:
+            raise DefinitionError(
+                f'column "{plain(name)}" is an {kind}, which no table can hold',
+                hint="store its parts, for example with extract(), or as text",
+                code="type-not-stored",
+            )

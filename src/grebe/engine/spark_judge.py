@@ -26,6 +26,7 @@ from grebe.compiler.text.references import Parts, References
 from grebe.compiler.text.verbatim import as_expression, placed, references_in, without_end
 from grebe.engine.meaning import Columns, Meaning
 from grebe.errors import DefinitionError, SqlSyntaxError, UnsupportedSQLError, Where
+from grebe.formats.storage_errors import cause_of
 from grebe.model import Reason
 from grebe.spark.spark_types import type_text
 from grebe.spark.tuning import tune
@@ -98,7 +99,9 @@ class Judge:
             return Meaning(columns, reasons=(reason, *clock))
         if _is_recursive(tree):
             return Meaning(columns, reasons=clock)
-        said = self._analyse(text)
+        said = self._try(text)
+        if said is None:  # a name means something else where common expressions are put in place
+            return Meaning(columns, reasons=(self._whole(), *clock))
 
         def same(other: str) -> bool:
             self.asked += 1
@@ -197,10 +200,11 @@ class Judge:
 
         try:
             return self.spark.sql(text)
-        except PySparkException as error:
+        except Exception as error:  # Spark's own, and what its optimizer throws past them
+            known = isinstance(error, PySparkException)
             raise DefinitionError(
                 "Spark does not accept the query",
-                detail=str(error).strip().split("\n", maxsplit=1)[0],
+                detail=str(error).strip().split("\n", maxsplit=1)[0] if known else cause_of(error),
                 code=REFUSED,
                 where=place_of(None, self.sql),
             ) from error

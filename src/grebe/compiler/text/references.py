@@ -65,7 +65,7 @@ def references(text: str, tree: exp.Expr, dialect: str) -> References | None:
     tables = list(base_tables(tree))
     found: list[Reference] = []
     for table in tables:
-        span = span_of(table)
+        span = _span_of_name(table)
         if span is None:
             return None
         # `TABLE t` takes no alias.
@@ -79,6 +79,12 @@ def references(text: str, tree: exp.Expr, dialect: str) -> References | None:
         return None
     qualifiers = tuple(_qualifiers(tree, found))
     return References(tuple(found), qualifiers, tuple(doubtful), ctes)
+
+
+def _span_of_name(table: exp.Table) -> Span | None:
+    """The characters of the name alone: `(t AS x JOIN u …)` is read as the table t with a join."""
+    first, last = (span_of(part) for part in (table.parts[0], table.parts[-1]))
+    return Span(first.start, last.end) if first and last else span_of(table)
 
 
 def _places_of_ctes(

@@ -7,6 +7,9 @@ Falls back when: the root holds such values without a key (`order-dependent-valu
 
 from __future__ import annotations
 
+from sqlglot import exp
+
+from grebe.compiler.algebra.known_types import Types
 from grebe.compiler.algebra.nodes import (
     WEIGHT,
     Aggregate,
@@ -18,6 +21,7 @@ from grebe.compiler.algebra.nodes import (
     Stored,
     UnionAll,
 )
+from grebe.compiler.algebra.origins import origin
 from grebe.compiler.algebra.scalar import build, column, number, passed
 from grebe.compiler.delta import Rules
 from grebe.compiler.delta.restrict import restrict
@@ -32,14 +36,15 @@ _STORED, _NET = made("stored"), made("net")
 def steps(shape: Shape, of: Rules) -> tuple[Step, ...]:
     """Delta, stored copies of what it touches, the proof, and one merge."""
     names = shape.columns
+    keys = told_apart(shape.node, names, of.types)
     delta = Named("delta", (*names, WEIGHT))
     touched = Named("touched", (*names, BEFORE, AFTER))
     impossible = Filter(touched, build(":after < 0", after=column(AFTER)))
     return (
         Compute("delta", _delta(shape, of)),
-        Compute("touched", _touched(names, delta)),
+        Compute("touched", _touched(names, delta, keys)),
         CheckStep("retractions", impossible, "a row to be removed is not stored"),
-        MergeStep(as_merge(touched, names), names),
+        MergeStep(as_merge(touched, names), keys),
     )
 
 
@@ -58,9 +63,20 @@ def _delta(shape: Shape, of: Rules) -> Node:
     return consolidated(weighted(of.change(shape.node), shape.columns))
 
 
-def _touched(names: tuple[str, ...], delta: Named) -> Node:
-    keys = Projection(delta, tuple((key_name(name), column(name)) for name in names))
-    pairs = [(column(name), key_name(name)) for name in names]
+def told_apart(node: Node, names: tuple[str, ...], types: Types) -> tuple[str, ...]:
+    """The columns by which rows can differ: an untyped NULL is in every row, and equals nothing."""
+    return tuple(name for name in names if not _is_void(node, name, types)) or names
+
+
+def _is_void(node: Node, name: str, types: Types) -> bool:
+    value = origin(node, name).value
+    kind = types.of(column(name)) or types.of(value)
+    return kind == "VOID" or isinstance(value.ast.unnest(), exp.Null)
+
+
+def _touched(names: tuple[str, ...], delta: Named, own: tuple[str, ...]) -> Node:
+    keys = Projection(delta, tuple((key_name(name), column(name)) for name in own))
+    pairs = [(column(name), key_name(name)) for name in own]
     stored = restrict(Stored(names), keys, pairs)
     here = Projection(stored, (*passed(names), (_STORED, number(1)), (_NET, number(0))))
     moved = Projection(delta, (*passed(names), (_STORED, number(0)), (_NET, column(WEIGHT))))
