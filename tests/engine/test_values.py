@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engine.shop import Shop
+from grebe import thresholds
 from grebe.config import Settings
-from grebe.engine import execute
 from grebe.errors import NotIncrementalError, StepFailedError
 from grebe.model import Outcome, Policy
 
@@ -52,7 +52,7 @@ def test_zeros_times_and_dates(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> N
         " date_add(DATE'9999-12-31', 1)"
     )
     for small in (True, False):
-        monkeypatch.setattr(execute.tiny, "ROWS", 2_000 if small else 0)
+        monkeypatch.setattr(thresholds, "REWRITTEN_ROWS", 2_000 if small else 0)
         shop.sql(
             f"INSERT INTO {{s}}.odd SELECT id + 2, x, t, d FROM {{s}}.odd WHERE id > {int(small)}"
         )
