@@ -32,7 +32,7 @@ CORPORA = {
     "literals": corpora.literal_forms,
 }
 Corpus = Callable[[Workshop, corpora.Part], Iterator[Verdict]]
-FAITHFUL = {"non_deterministic", "not-stored"}
+FAITHFUL = {"non_deterministic", "not-stored", "type-not-stored"}
 """Why an example of a function may be refused under `full`: it is another one each time, or its
 type is one that no table holds."""
 
