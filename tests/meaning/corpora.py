@@ -50,7 +50,7 @@ def function_examples(workshop: Workshop, part: Part) -> Iterator[Verdict]:
         for some in batches(items, 100):
             for verdict in workshop.judge_items(some, table, policy, more).values():
                 yield verdict
-                if verdict.code == "not-stored":  # but its text can be
+                if verdict.code in ("not-stored", "type-not-stored"):  # but its text can be
                     text = f"CAST({verdict.text} AS STRING)"
                     yield from workshop.side_by_side([text], table, policy)
         for example in found:
