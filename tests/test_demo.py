@@ -17,7 +17,7 @@ CHEAP = [word for word in os.environ.get(OPTIONS, "").split() if not word.starts
 GENERATED = {**os.environ, OPTIONS: " ".join(CHEAP)}
 """Spark generates code here, as it does for users; most other tests do without."""
 # It starts a Spark of its own, which takes minutes on a busy machine.
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.spark
 
 
 def test_the_demo_refreshes_five_views_at_the_cost_of_what_changed(tmp_path: Path) -> None:

@@ -163,3 +163,37 @@ def test_former_names_are_gone() -> None:
         if isinstance(node, (ast.ClassDef, ast.FunctionDef))
     }
     assert not made & FORMER_NAMES
+
+
+CLOCKS = {"time", "perf_counter", "perf_counter_ns", "process_time", "monotonic", "getloadavg"}
+MAY_LOOK_AT_A_CLOCK = {
+    "evidence.py": "a long run ends after its minutes",
+    "cli/test_killed.py": "kills are spread over the time that a refresh takes",
+    "formats/commit/lake.py": "what others do is waited for",
+}
+
+
+def clocks(tree: ast.Module) -> set[str]:
+    """The functions of `time`, and of the machine's load, that a module calls."""
+    calls = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return {
+        call.attr
+        for call in calls
+        if isinstance(call, ast.Attribute)
+        and isinstance(call.value, ast.Name)
+        and call.value.id in ("time", "os")
+        and call.attr in CLOCKS
+    }
+
+
+def test_no_test_measures_time() -> None:
+    """Seconds depend on who else is at the machine: tests count work, benchmarks measure."""
+    tests = Path(__file__).parent
+    found = {
+        str(file.relative_to(tests)): clocks(ast.parse(file.read_text("utf-8")))
+        for file in tests.rglob("*.py")
+    }
+    assert {
+        name: used for name, used in found.items() if used and name not in MAY_LOOK_AT_A_CLOCK
+    } == {}
+    assert all(found[name] for name in MAY_LOOK_AT_A_CLOCK)

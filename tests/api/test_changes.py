@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import time
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +14,7 @@ from api.kept import NAME, STORAGE, TEXT, Kept, kept
 from formats.commit.lake import COLUMNS
 from grebe import Project
 from grebe.engine.engine import Engine
-from grebe.engine.lease import hold
+from grebe.engine.lease import SECONDS, hold
 from grebe.errors import ConflictError, DefinitionError, LeaseHeldError
 from grebe.formats.ducklake.catalog import address_of
 from grebe.formats.ducklake.storage import DuckLakeStorage
@@ -23,7 +23,8 @@ from grebe.project import compile_views as builder
 from grebe.project.definitions import Definition
 from grebe.project.ownership import project_id
 from grebe.project.recovery import _write_lost_records, end_dead_runs
-from grebe.registry.records import RunRecord, ViewRecord
+from grebe.registry import Registry
+from grebe.registry.records import Lease, RunRecord, ViewRecord
 
 
 @pytest.fixture(autouse=True)
@@ -232,10 +233,30 @@ def test_properties_that_were_altered_outlive_the_next_compile(site: Kept) -> No
     assert record.properties == (("team", "us"),)
 
 
-def test_the_right_to_drop_is_kept_for_as_long_as_it_takes(site: Kept) -> None:
+HANGS = 600.0
+
+
+def test_the_right_to_drop_is_kept_for_as_long_as_it_takes(
+    site: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is renewed every third of its time; here, where no time must pass, at once."""
+    wait, renew = threading.Event.wait, Registry.renew
+    twice = threading.Semaphore(0)
+
+    def soon(event: threading.Event, seconds: float | None = None) -> bool:
+        return wait(event, 0.05 if seconds == SECONDS / 3 else seconds)
+
+    def counted(registry: Registry, lease: Lease) -> Lease | None:
+        renewed = renew(registry, lease)
+        if renewed is not None:
+            twice.release()
+        return renewed
+
     with site.project() as ours, site.project() as theirs:
-        with hold(ours.registry, [str(NAME)], 0.9):
-            time.sleep(2)
+        monkeypatch.setattr(threading.Event, "wait", soon)
+        monkeypatch.setattr(Registry, "renew", counted)
+        with hold(ours.registry, [str(NAME)]):
+            assert all(twice.acquire(timeout=HANGS) for _ in range(2))
             with pytest.raises(LeaseHeldError), hold(theirs.registry, [str(NAME)]):
                 pass
         with hold(theirs.registry, [str(NAME)]):

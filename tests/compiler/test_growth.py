@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from sqlglot import exp
 
@@ -286,11 +284,9 @@ GROWTH = {
 def test_twice_the_text_is_about_twice_the_work(name: str) -> None:
     text, size, most = GROWTH[name]
     sources = {**SOURCES, "r": Relation("r", (("k", "INT"), ("x", "INT"), ("s", "STRING")))}
-    begun = time.process_time()
     _, small = plan_of(text(size), sources)
     _, large = plan_of(text(2 * size), sources)
     assert large / small < most, (small, large)
-    assert time.process_time() - begun < 60
 
 
 def twice(levels: int) -> str:
@@ -302,12 +298,10 @@ def twice(levels: int) -> str:
 
 
 @pytest.mark.parametrize("levels", [12, 40])
-def test_what_doubles_with_every_level_is_refused_in_time(levels: int) -> None:
-    begun = time.process_time()
+def test_what_doubles_with_every_level_is_refused_before_it_is_built(levels: int) -> None:
     with pytest.raises(UnsupportedSQLError) as caught:
         plan_of(twice(levels), WIDE)
     assert caught.value.feature == "too_large"
-    assert time.process_time() - begun < 60
 
 
 def test_a_few_levels_are_kept() -> None:

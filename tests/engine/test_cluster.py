@@ -19,7 +19,7 @@ from grebe.spark.java import find_java
 TESTS = Path(__file__).resolve().parent.parent
 WORKERS = 2
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1200)]
+pytestmark = pytest.mark.cluster
 
 
 def environment() -> dict[str, str]:

@@ -12,7 +12,7 @@ import pytest
 TESTS = Path(__file__).resolve().parent.parent
 
 # A Spark of its own for minutes; `make test` has its share of Connect in test_session.py and in the formats' contract.
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.cluster
 
 
 def test_a_graph_of_views_over_connect(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from grebe.engine.engine import Engine
 from grebe.formats.failpoints import VARIABLE
 from grebe.model import Outcome, Policy
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.spark
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from grebe.model import ACTION, WEIGHT, Outcome, Policy
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.spark
 
 VIEWS = {
     "append": "SELECT id, amount FROM {s}.orders WHERE amount > 90",

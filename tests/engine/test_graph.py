@@ -17,7 +17,7 @@ from grebe.spark.session import open_session
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.spark
 _numbers = count()
 
 TOTALS = "SELECT cust, SUM(amount) AS total FROM {s}.orders GROUP BY cust"

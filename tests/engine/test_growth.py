@@ -16,7 +16,7 @@ from grebe.model import Policy
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.spark
 
 _numbers = count()
 TERMS = 1000

@@ -16,7 +16,7 @@ from grebe.engine.execute import Execution
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.spark
 
 VIEWS = {
     "filters": "SELECT k, x FROM {s}.r WHERE x > 3",

@@ -18,7 +18,7 @@ from grebe.model import Outcome
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.spark
 _numbers = count()
 
 MORE = {

@@ -14,7 +14,7 @@ from grebe.engine.execute import Execution
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.spark
 
 VIEWS = {
     "absent": "SELECT cust FROM {s}.asked WHERE cust NOT IN (SELECT cust FROM {s}.seen)",

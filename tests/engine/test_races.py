@@ -19,7 +19,7 @@ from engine.worker import Worker
 from evidence import LongRun
 from grebe.model import Outcome, Policy
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.spark
 
 CLEAN = {"conflict", "lease-held"}
 """What may stop a refresh that came second."""

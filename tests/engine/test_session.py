@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # Some start a Spark of their own, which takes minutes on a busy machine.
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.spark
 
 
 def values(spark: SparkSession, query: str) -> list[tuple[object, ...]]:

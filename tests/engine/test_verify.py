@@ -17,7 +17,7 @@ from grebe.errors import CheckFailedError, ConfigError, StepFailedError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.spark
 _numbers = count()
 
 

@@ -50,7 +50,7 @@ class Nursery:
         path.unlink(missing_ok=True)
         listener.bind(str(path))
         listener.listen()
-        listener.settimeout(120)
+        listener.settimeout(900)
         process = subprocess.Popen(
             [sys.executable, "-m", "engine.worker", str(folder), url],
             env={**os.environ, "PYTHONPATH": f"{TESTS}:{TESTS.parent}:{TESTS.parent / 'src'}"},
@@ -66,7 +66,7 @@ class Nursery:
         self.process.stdin.write("fork\n")
         self.process.stdin.flush()
         connection, _ = self.listener.accept()
-        connection.settimeout(300)
+        connection.settimeout(900)
         return Worker(connection, connection.makefile("rw"))
 
     def close(self) -> None:

@@ -47,7 +47,7 @@ def frontier(run: str, **values: str) -> Frontier:
     )
 
 
-def until(found: Callable[[], T | None], what: str, seconds: float = 60) -> T:
+def until(found: Callable[[], T | None], what: str, seconds: float = 900) -> T:
     """What the condition finds, asked again until it does: for what other processes do."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
@@ -223,7 +223,7 @@ class Barrier:
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(str(path))
         self.listener.listen()
-        self.listener.settimeout(120)
+        self.listener.settimeout(900)
 
     def __enter__(self) -> Barrier:
         return self

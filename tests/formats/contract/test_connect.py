@@ -16,7 +16,6 @@ FOLDER = Path(__file__).parent
 
 
 @pytest.mark.cluster
-@pytest.mark.timeout(600)
 def test_the_marked_subset_over_spark_connect(playground: Playground) -> None:
     """A process can have a classic session or a Connect session, not both: so a second process."""
     command = [sys.executable, "-m", "pytest", str(FOLDER), "-q", "-m", "connect", "--tb=short"]

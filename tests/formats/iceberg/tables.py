@@ -6,14 +6,14 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from formats.contract.adapters import spark_properties
 from formats.contract.oracle import Bag, bag, difference
 from formats.contract.replay import arrow_of
+from formats.recording_files import RecordingFiles
 from grebe import thresholds
 from grebe.formats.base import Changes
-from grebe.formats.files import DriverFiles
 from grebe.formats.iceberg.locators import locator_of
 from grebe.formats.iceberg.source import IcebergSource
 from grebe.model import TableName, Version, Window
@@ -23,20 +23,6 @@ if TYPE_CHECKING:
 
 CATALOG, SCHEMA = "lake", "cases"
 _numbers = itertools.count()
-
-
-@dataclass
-class RecordingFiles(DriverFiles):
-    """Files that remember which data files were opened."""
-
-    opened: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        super().__init__()
-
-    def open(self, path: str) -> Any:
-        self.opened.append(path)
-        return super().open(path)
 
 
 @dataclass
