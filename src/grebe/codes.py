@@ -671,6 +671,11 @@ FEATURES: Final[dict[str, Code]] = {
         _TEXT,
     ),
     "cte": Code("A common table expression that is no query.", "write a SELECT in it", _TEXT),
+    "defined_function": Code(
+        "A function that was written in SQL and is kept by a catalog or session: it may read tables and the clock, and be replaced.",
+        "write what it computes in its place",
+        _CREATE,
+    ),
     "distinct_on": Code(
         "DISTINCT ON keeps arbitrary rows.", "use ROW_NUMBER() with QUALIFY", _TEXT
     ),

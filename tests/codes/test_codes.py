@@ -26,7 +26,6 @@ FROM_TABLES = {
 """Features that are said through a table."""
 NOT_PROVOKED = {
     "engine-version-changed",
-    "table_reference",
 }
 """What no test provokes yet; it may only shrink."""
 

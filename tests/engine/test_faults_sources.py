@@ -278,3 +278,23 @@ def test_a_bad_guess_of_the_costs_changes_no_row(
         rows = {str(shop.rows(f"by_{policy.value}")) for policy in policies}
         assert len(rows) == 1
     shop.equals("by_auto", NATIONS)
+
+
+def test_a_full_refresh_that_its_rows_stopped_leaves_the_view_in_its_table(shop: Shop) -> None:
+    """Another table is tried for it, in vain: the next refresh follows changes in the one it has."""
+    view = "SELECT id, 100 DIV cust AS share FROM {s}.orders WHERE id >= 5000"
+    shop.sql("INSERT INTO {s}.orders VALUES (5001, 3, 1, NULL, 0)")
+    shop.view("shares", view)
+    shop.refreshed()
+    there = shop.storage("shares")
+    shop.sql("INSERT INTO {s}.orders VALUES (5002, 0, 1, NULL, 0)")
+    name = f"{shop.schema}.shares"
+    for policy in (Policy.FULL, None):
+        (result,) = shop.engine.refresh([name], policy=policy)
+        assert result.outcome is Outcome.FAILED
+        assert shop.storage("shares") == there
+    shop.sql("UPDATE {s}.orders SET cust = 4 WHERE id = 5002")
+    (result,) = shop.engine.refresh([name])
+    assert result.outcome is Outcome.INCREMENTAL, result.reasons
+    assert shop.storage("shares") == there
+    shop.equals("shares", view)

@@ -235,6 +235,7 @@ class Engine:
             self.registry,
             again,
             give_up,
+            self._know,
         )
 
     def _know(self, view: CompiledView) -> CompiledView:

@@ -6,7 +6,7 @@ import logging
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import count
@@ -106,6 +106,8 @@ class Run:
     """Compiles a view again, over its sources as they are."""
     give_up: Callable[[CompiledView], CompiledView] | None = None
     """The same view in another storage table, where its own is broken."""
+    stay: Callable[[CompiledView], object] | None = None
+    """Known again in the table that it had: the other one could not be filled."""
     run_id: RunId = field(default_factory=lambda: RunId(uuid.uuid4().hex[:12]))
     began: datetime = field(default_factory=lambda: datetime.now(UTC))
     results: dict[str, RefreshResult] = field(default_factory=dict)
@@ -332,7 +334,6 @@ class Run:
             try:
                 return self._refresh_elsewhere(view, work, session, because)
             except GrebeError:  # it is not the table
-                self.views[str(view.name)] = view
                 raise error from None
 
     def _refresh_elsewhere(
@@ -343,10 +344,26 @@ class Run:
             raise InternalError.broken("nobody makes another storage table")
         other = self.give_up(view)
         self.views[str(view.name)] = other
-        position = self.tables.position(other.storage_name, session) or NOWHERE
-        result = self._refresh_one(other, work, session, position)
+        try:
+            position = self.tables.position(other.storage_name, session) or NOWHERE
+            result = self._refresh_one(other, work, session, position)
+        except Exception:
+            self._stay(view, other, session)
+            raise
         told = tuple(reason for reason in result.reasons if reason.code != because.code)
         return replace(result, reasons=(because, *told))
+
+    def _stay(
+        self, view: CompiledView, other: CompiledView, session: Callable[[], SparkSession]
+    ) -> None:
+        """Know the view in its former table, which is what readers see, unless they see the other one."""
+        with suppress(Exception):  # who cannot tell has not published
+            shown = shown_storage(view.name, self.tables.shown(view.name, session))
+            if shown == other.storage_name:
+                return
+        self.views[str(view.name)] = view
+        if self.stay is not None:
+            self.stay(view)
 
     def _policy(self, view: CompiledView) -> Policy:
         return self.options.policy or view.definition.policy

@@ -24,6 +24,7 @@ from grebe.compiler.parser.tokens import tokens_of
 from grebe.compiler.reasons import ReasonCode
 from grebe.compiler.text.references import Parts, References
 from grebe.compiler.text.verbatim import as_expression, placed, references_in, without_end
+from grebe.engine.defined_functions import defined_function
 from grebe.engine.meaning import Columns, Meaning
 from grebe.errors import DefinitionError, SqlSyntaxError, UnsupportedSQLError, Where
 from grebe.formats.storage_errors import cause_of
@@ -69,6 +70,7 @@ class Judge:
             UnsupportedSQLError: it gives other rows every time.
         """
         found = references_in(self.sql, DIALECT)
+        self._refuse_defined_functions()
         try:
             self._show_relations()
             placed_names = placed(found, DIALECT, lambda parts: quote(self.names[parts]))
@@ -161,6 +163,17 @@ class Judge:
                 "where the query names its tables cannot be told",
                 hint="name tables plainly behind FROM and JOIN",
                 where=place_of(None, self.sql),
+            )
+
+    def _refuse_defined_functions(self) -> None:
+        """Nothing, or the error for a function whose text is kept elsewhere."""
+        span = defined_function(self.sql, self.spark)
+        if span is not None:
+            raise UnsupportedSQLError(
+                "defined_function",
+                f"{span.of(self.sql)}() is written in SQL that is kept elsewhere: what it reads is not known",
+                hint="write what it computes in its place",
+                where=_where(self.sql, span),
             )
 
     def _steady(self, text: str) -> bool:

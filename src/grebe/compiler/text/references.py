@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from sqlglot import exp
@@ -135,6 +136,22 @@ def _all_found(text: str, found: Sequence[Reference], tree: exp.Expr, dialect: s
         if span.start not in starts and not (len(parts) == 1 and parts[0].lower() in ctes):
             return False
     return True
+
+
+def names_by_text(text: str, dialect: str) -> bool:
+    """True where a name is a string: ``IDENTIFIER('s.t')`` may be any table, function or column.
+
+    >>> names_by_text("SELECT a FROM IDENTIFIER('s.t')", "spark")
+    True
+    >>> names_by_text("SELECT identifier FROM s.t", "spark")
+    False
+    """
+    return dialect == "spark" and any(
+        one.text.upper() == "IDENTIFIER"
+        and one.token_type is not TokenType.IDENTIFIER
+        and two.token_type is TokenType.L_PAREN
+        for one, two in pairwise(tokens_of(text, dialect))
+    )
 
 
 def loose_references(text: str, dialect: str) -> References:

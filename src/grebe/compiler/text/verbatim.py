@@ -21,6 +21,7 @@ from grebe.compiler.text.references import (
     Reference,
     References,
     loose_references,
+    names_by_text,
     references,
 )
 from grebe.errors import DefinitionError, SqlSyntaxError, UnsupportedSQLError
@@ -54,7 +55,9 @@ def references_in(sql: str, dialect: str) -> References:
         UnsupportedSQLError: it cannot be told.
     """
     try:
-        found = references(sql, parse(sql, dialect), dialect)
+        found = (
+            None if names_by_text(sql, dialect) else references(sql, parse(sql, dialect), dialect)
+        )
     except SqlSyntaxError:
         return loose_references(sql, dialect)
     if found is None:
