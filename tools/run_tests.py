@@ -29,6 +29,7 @@ SHARES = {
     "ducklake": 3.0,
     "delta": 2.5,
     "meaning": 2.5,
+    "rows": 2.0,
     "repository": 1.0,
 }
 """Minutes of a core, in the order in which the suites begin: the longest first."""

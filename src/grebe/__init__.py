@@ -24,10 +24,22 @@ if TYPE_CHECKING:
         safe_to_expire_sql,
     )
     from grebe.program import MaterializedView as IVMPlan
+    from grebe.udf import (
+        Fail,
+        Retry,
+        Skip,
+        fail_fast,
+        retry_all,
+        retry_transient,
+        skip_on_error,
+        udf,
+        vector,
+    )
 
     open = Project.open  # noqa: A001  grebe.open() is how it is read
 
 __all__ = [
+    "Fail",
     "GrebeError",
     "IVMPlan",
     "MaterializedView",
@@ -36,6 +48,8 @@ __all__ = [
     "PendingMaintenance",
     "Policy",
     "Project",
+    "Retry",
+    "Skip",
     "SnapshotSafety",
     "TableName",
     "UnsupportedSQLError",
@@ -44,11 +58,17 @@ __all__ = [
     "add_affected_keys_filter",
     "compile_ivm",
     "create_composite_key_in_clause",
+    "fail_fast",
     "open",
     "pending_maintenance_sql",
     "prepare_refresh_query",
+    "retry_all",
+    "retry_transient",
     "rewrite_query_with_snapshots",
     "safe_to_expire_sql",
+    "skip_on_error",
+    "udf",
+    "vector",
 ]
 
 
@@ -61,6 +81,19 @@ _PINNED = (
 )
 
 
+_FUNCTIONS = (
+    "Fail",
+    "Retry",
+    "Skip",
+    "fail_fast",
+    "retry_all",
+    "retry_transient",
+    "skip_on_error",
+    "udf",
+    "vector",
+)
+
+
 def __getattr__(name: str) -> object:
     """The larger parts of the API, loaded when they are first used: parsers are slow to import."""
     if name not in __all__:
@@ -70,5 +103,7 @@ def __getattr__(name: str) -> object:
         return api.Project.open if name == "open" else getattr(api, name)
     if name in _PINNED:
         return getattr(import_module("grebe.compiler.text.pinned_queries"), name)
+    if name in _FUNCTIONS:
+        return getattr(import_module("grebe.udf"), name)
     exported = "MaterializedView" if name == "IVMPlan" else name
     return getattr(import_module("grebe.program"), exported)

@@ -430,6 +430,41 @@ CODES: Final[dict[str, Code]] = {
         "alter or drop it, or create it with replace",
         _CREATE,
     ),
+    "function-option": Code(
+        "Something said of a function means nothing, such as a batch of no rows.",
+        "the detail or the hint names what is allowed",
+        _CREATE,
+    ),
+    "function-type": Code(
+        "The type of what a function gives is not known, or is none of a column.",
+        '@grebe.udf(returns="string"), or annotate it',
+        _CREATE,
+    ),
+    "function-without-inputs": Code(
+        "A function has no parameters, so no input decides its value.",
+        "write an expression of SQL instead",
+        _CREATE,
+    ),
+    "function-without-version": Code(
+        "What a function does cannot be told from its text.",
+        '@grebe.udf(version="1")',
+        _CREATE,
+    ),
+    "function-not-packed": Code(
+        "A function holds what cannot travel to where it runs.",
+        "make it in `setup` of a class",
+        _CREATE,
+    ),
+    "function-too-large": Code(
+        "A function with all that it holds is larger than 64 KB.",
+        "load data in `setup` of a class",
+        _CREATE,
+    ),
+    "function-python": Code(
+        "A function was packed by another minor version of Python.",
+        "create the view again under this Python",
+        _RUN,
+    ),
     "view-in-file": Code(
         "The view is defined in a file, so it is not changed by a command.",
         "edit the file; the next refresh follows it",
