@@ -30,6 +30,7 @@ SHARES = {
     "delta": 2.5,
     "meaning": 2.5,
     "rows": 2.0,
+    "streams": 2.0,
     "repository": 1.0,
 }
 """Minutes of a core, in the order in which the suites begin: the longest first."""

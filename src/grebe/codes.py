@@ -370,6 +370,11 @@ CODES: Final[dict[str, Code]] = {
         _PROGRAM,
     ),
     # Creating, altering and dropping views.
+    "batch-differs": Code(
+        "A batch id of a stream was stored before, with other events; nothing of the new ones is stored.",
+        "send new events under a new batch id",
+        _REFRESH,
+    ),
     "bad-check": Code(
         "The property does not say when a first build is checked.",
         "write one of the words that are listed",
@@ -859,6 +864,11 @@ DECLARATIONS: Final[dict[str, Code]] = {
     "INVALID_GROUP_BY": Code(
         "`$groupBy` does not name columns or buckets.", "correct the field that is named", _CREATE
     ),
+    "INVALID_KEY": Code(
+        "`$key` is not a required text or whole number of the schema.",
+        "correct the field that is named",
+        _CREATE,
+    ),
     "INVALID_NAME": Code(
         "`$type` is not the name of a view.", "correct the field that is named", _CREATE
     ),
@@ -879,6 +889,11 @@ DECLARATIONS: Final[dict[str, Code]] = {
     "INVALID_SCHEDULE": Code(
         "`$refresh.schedule` is not a cron text.", "correct the field that is named", _CREATE
     ),
+    "INVALID_SCHEMA": Code(
+        "`$schema` does not map names to types, or `$extra` is none that is known.",
+        "correct the field that is named",
+        _CREATE,
+    ),
     "INVALID_SELECT": Code(
         "A selected column is not one.", "correct the field that is named", _CREATE
     ),
@@ -887,8 +902,19 @@ DECLARATIONS: Final[dict[str, Code]] = {
         "correct the field that is named",
         _CREATE,
     ),
+    "INVALID_STREAM": Code(
+        "`$stream` is not the name of a stream.", "correct the field that is named", _CREATE
+    ),
     "INVALID_TIMEZONE": Code(
         "`$refresh.timezone` is not a time zone.", "correct the field that is named", _CREATE
+    ),
+    "INVALID_TRANSFORM": Code(
+        "`$transform` makes no rows, or names no function that can be imported.",
+        "correct the field that is named",
+        _CREATE,
+    ),
+    "INVALID_TYPE": Code(
+        "A field has no type that is known.", "correct the field that is named", _CREATE
     ),
     "INVALID_UNNEST": Code(
         "`$unnest` does not name a path to an array.", "correct the field that is named", _CREATE
@@ -898,6 +924,12 @@ DECLARATIONS: Final[dict[str, Code]] = {
         "`$refresh.mode` is `scheduled`, and no schedule is given.",
         "add `$refresh.schedule`",
         _CREATE,
+    ),
+    "MISSING_SCHEMA": Code(
+        "A stream view without `$schema`.", "correct the field that is named", _CREATE
+    ),
+    "MISSING_STREAM": Code(
+        "A stream view without `$stream`.", "correct the field that is named", _CREATE
     ),
 }
 """`DeclarationError.feature`; its `code` is the same word in kebab-case."""

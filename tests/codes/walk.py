@@ -87,7 +87,8 @@ def _said_in(module: Module, modules: dict[str, Module]) -> Iterator[Said]:
         if module.file.startswith("program/"):
             for code in _STATEMENT.findall(node.value):
                 yield Said("code", code, module.file, node.value)
-        if "/declarative/" in module.file and _DECLARATION.fullmatch(node.value):
+        declares = "/declarative/" in module.file or module.file.startswith("streams/")
+        if declares and _DECLARATION.fullmatch(node.value):
             yield Said("declaration", node.value, module.file, node.value)
 
 

@@ -1,0 +1,1 @@
+"""Streams: events become rows of a table, each event once."""
