@@ -71,6 +71,7 @@ def test_labels_come_back_whatever_an_id_holds(batch: str, number: int) -> None:
     assert len(label) < 210
     assert read_label(stored_label(label, "0a")) == (label, "0a")
     assert number == 0 or label_of(batch) != label
+    assert label_of(f"{batch}#1") != label_of(batch, 1)
 
 
 def test_an_id_of_a_million_signs_is_known_by_its_digest() -> None:

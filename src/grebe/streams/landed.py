@@ -14,6 +14,8 @@ from grebe.streams.event_text import Dead
 _LONGEST_LABEL: Final = 200
 """Signs of a batch id that are kept as they are; of a longer one a digest."""
 _SPLIT: Final = "@"
+_SLICE: Final = "#"
+"""Between the id of a batch and the number of a part of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +77,11 @@ def label_of(batch: str, number: int = 0) -> str:
     from hashlib import blake2b
 
     text = batch
-    if len(batch) > _LONGEST_LABEL or not batch.isprintable() or not batch.isascii():
+    odd = not batch.isprintable() or not batch.isascii() or _SLICE in batch
+    if odd or len(batch) > _LONGEST_LABEL or batch.startswith("id:"):
         digest = blake2b(batch.encode(errors="surrogatepass"), digest_size=16).hexdigest()
         text = f"id:{digest}"
-    return f"{text}/{number}" if number else text
+    return f"{text}{_SLICE}{number}" if number else text
 
 
 def stored_label(label: str, digest: str) -> str:
