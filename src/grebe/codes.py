@@ -324,6 +324,11 @@ CODES: Final[dict[str, Code]] = {
         "A broken invariant of grebe itself.", "report it with the view's definition", tuple(Place)
     ),
     # Opening a project: Spark, Java, catalogs.
+    "unknown-listener": Code(
+        "No installed package brings a listener of that name.",
+        "install the package, or correct the name in [listeners]",
+        _OPEN,
+    ),
     "jars-missing": Code(
         "The jars that Spark needs could not be fetched, kept or found whole.",
         "connect to the network once, free space, or set GREBE_CACHE",

@@ -302,6 +302,8 @@ class CheckFailedError(RefreshError):
     """A stored row contradicts the change that should apply to it, or verify found a difference."""
 
     code = "integrity"
+    differing = 0
+    """Rows that only one side has, as far as they were counted: the first ten."""
 
 
 class RegistryError(GrebeError):

@@ -51,6 +51,33 @@ class Outcome(StrEnum):
     FAILED = "failed"
 
 
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a run cost, and what its other way is expected to cost by earlier runs."""
+
+    chosen: Outcome
+    seconds: float
+    """As measured."""
+    expected: float | None = None
+    """Of the chosen way, before it ran; None: nothing like it was measured before."""
+    rejected: Outcome | None = None
+    rejected_seconds: float | None = None
+    """As expected; None: it was never measured."""
+
+    @property
+    def was_dearer(self) -> bool:
+        """True when the other way would have been the cheaper one, by more than machines vary."""
+        other = self.rejected_seconds
+        return other is not None and self.seconds > max(other * 1.25, other + 0.2)
+
+    def __str__(self) -> str:
+        """Both figures, for a person."""
+        own = f"{self.chosen} took {self.seconds:.1f} s"
+        if self.rejected is None or self.rejected_seconds is None:
+            return own
+        return f"{own}, {self.rejected} would take about {self.rejected_seconds:.1f} s"
+
+
 class State(StrEnum):
     """Where a view stands towards its definition and its sources."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from grebe.config import Settings, load
 from grebe.engine.place import refuse_moved
 from grebe.engine.preview import Plans
 from grebe.engine.tables import Tables
+from grebe.events import Listener
 from grebe.model import Policy, TableName
 from grebe.project import adoption, lifecycle, plans, reading, refreshing, verifying
 from grebe.project.adoption import Adoption
@@ -42,14 +43,23 @@ class Project:
     """The views of one folder. Spark starts when something has to be compiled, read or written."""
 
     def __init__(
-        self, settings: Settings, spark: SparkSession | None = None, say: Say | None = None
+        self,
+        settings: Settings,
+        spark: SparkSession | None = None,
+        say: Say | None = None,
+        listeners: Sequence[Listener] = (),
     ) -> None:
         refuse_moved(settings)
-        self.workspace = Workspace(settings, spark, say)
+        self.workspace = Workspace(settings, spark, say, listeners)
 
     @classmethod
     def open(
-        cls, folder: str | Path = ".", *, spark: SparkSession | None = None, say: Say | None = None
+        cls,
+        folder: str | Path = ".",
+        *,
+        spark: SparkSession | None = None,
+        say: Say | None = None,
+        listeners: Sequence[Listener] = (),
     ) -> Project:
         """The project in a folder: its grebe.toml, or an embedded default.
 
@@ -57,8 +67,9 @@ class Project:
             folder: the project's folder, or the path of its TOML file.
             spark: a session of yours to work beside, classic or Connect.
             say: is told what is happening now.
+            listeners: are told every event, each in a thread of its own; they cannot harm a run.
         """
-        return cls(load(folder), spark, say)
+        return cls(load(folder), spark, say, listeners)
 
     @classmethod
     def adopt(

@@ -22,7 +22,7 @@ def free_keys(checked: Checked, *prefix: str) -> tuple[tuple[str, str], ...]:
         sorted(
             (dotted(path[size:]), str(value))
             for path, value in checked.items()
-            if path[:size] == prefix
+            if path[:size] == prefix and len(path) > size
         )
     )
 

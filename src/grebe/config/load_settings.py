@@ -68,8 +68,15 @@ def load(folder: str | Path = ".", environ: Mapping[str, str] | None = None) -> 
         registry=Journal(**_section(checked, "registry")),  # type: ignore[arg-type]
         project=Identity(**_section(checked, "project")),  # type: ignore[arg-type]
         relations=_relations(checked, file),
+        listeners=_listeners(checked),
         spark=Spark(**_section(checked, "spark"), conf=free_keys(checked, "spark", "conf")),  # type: ignore[arg-type]
     )
+
+
+def _listeners(checked: Checked) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
+    """Each listener with its settings; one that has none is there all the same."""
+    names = sorted({path[1] for path in checked if path[0] == "listeners"})
+    return tuple((name, free_keys(checked, "listeners", name)) for name in names)
 
 
 def _views(checked: Checked) -> ViewSettings:

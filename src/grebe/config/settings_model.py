@@ -121,6 +121,8 @@ class Settings:
     project: Identity = Identity()
     relations: tuple[tuple[str, tuple[tuple[str, Link], ...]], ...] = ()
     """For a table, its links to other tables by name."""
+    listeners: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
+    """Listeners of installed packages, by the names of their entry points, each with its settings."""
     file: Path | None = None
     site: Site | None = None
     """What the project wrote down of its place; None before its first run."""

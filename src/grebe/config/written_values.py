@@ -108,7 +108,11 @@ class WrittenValue:
     def _is_secret(self) -> bool:
         """Whether the key says that its value is secret; one of many parts does so as a whole."""
         match self.path:
-            case ("spark", "conf", *names) | ("catalogs", _, "options", *names):
+            case (
+                ("spark", "conf", *names)
+                | ("catalogs", _, "options", *names)
+                | ("listeners", _, *names)
+            ):
                 return names_secret(dotted(tuple(names)))
         return names_secret(self.path[-1])
 
@@ -119,15 +123,23 @@ class WrittenValue:
 
     def _key(self) -> Key:
         match self.path:
-            case ("spark", "conf", _, *_) | ("catalogs", _, "options", _, *_):
+            case (
+                ("spark", "conf", _, *_)
+                | ("catalogs", _, "options", _, *_)
+                | ("listeners", _, _, *_)
+            ):
                 return _ANY
+            case ("listeners", _) if self.value == "":  # a listener without settings of its own
+                return _ANY
+            case ("listeners", name):
+                raise ConfigError(f"{self.place} must be a table", hint=f"write [listeners.{name}]")
             case ("catalogs", _, name):
                 known: Mapping[str, Key] = _CATALOG
             case ("relations", _, _, name):
                 known = _RELATION
             case (section, name) if section in _SECTIONS:
                 known = _SECTIONS[section]
-            case (section,) if section in (*_SECTIONS, "catalogs"):
+            case (section,) if section in (*_SECTIONS, "catalogs", "listeners"):
                 raise ConfigError(f"{self.place} must be a table", hint=f"write [{section}]")
             case ("catalogs", name):
                 raise ConfigError(f"{self.place} must be a table", hint=f"write [catalogs.{name}]")
@@ -138,7 +150,7 @@ class WrittenValue:
                     hint="quote a name that holds dots",
                 )
             case (name, *_):
-                known = dict.fromkeys((*_SECTIONS, "catalogs", "relations"), _ANY)
+                known = dict.fromkeys((*_SECTIONS, "catalogs", "relations", "listeners"), _ANY)
                 if name == "relations":
                     raise ConfigError(
                         f"{self.place} is no relation",
@@ -255,7 +267,9 @@ def from_file(file: Path) -> Iterator[WrittenValue]:
 
 def _leaves(table: Mapping[str, object], path: KeyPath) -> Iterator[tuple[KeyPath, object]]:
     for name, value in table.items():
-        if isinstance(value, Mapping):
+        if isinstance(value, Mapping) and not value and path == ("listeners",):
+            yield (*path, name), ""
+        elif isinstance(value, Mapping):
             yield from _leaves(value, (*path, name))
         else:
             yield (*path, name), value

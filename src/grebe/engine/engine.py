@@ -23,6 +23,7 @@ from grebe.engine.soundness import is_there, next_usable
 from grebe.engine.tables import Tables
 from grebe.engine.verify import Report, verify
 from grebe.errors import ConfigError, GrebeError, NotIncrementalError, UnknownTableError
+from grebe.events import Tell, unheard
 from grebe.model import Policy, RunId, TableName
 from grebe.spark.pool import Pool
 from grebe.spark.session import open_session
@@ -90,6 +91,8 @@ class Engine:
     registry: Registry | None = None
     """The journal of runs and leases; everything works without one."""
     lease_seconds: float = SECONDS
+    tell: Tell = unheard
+    """Lets listeners hear what happens."""
     views: dict[str, CompiledView] = field(default_factory=dict)
     started: SparkSession | None = None
     pool: Pool = field(init=False)
@@ -236,6 +239,7 @@ class Engine:
             again,
             give_up,
             self._know,
+            tell=self.tell,
         )
 
     def _know(self, view: CompiledView) -> CompiledView:

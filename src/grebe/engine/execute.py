@@ -41,7 +41,7 @@ from grebe.engine.kept_rows import (
     collect,
     taken_apart,
 )
-from grebe.engine.result import StepRun
+from grebe.engine.result import StepRun, StepWatch, step_words, unwatched
 from grebe.engine.source_deltas import SourceDelta, Stage
 from grebe.engine.writing import changed_by, merge_of, pruning
 from grebe.errors import CheckFailedError, GrebeError, InternalError, StepFailedError
@@ -97,6 +97,8 @@ class Execution:
     """Which pass changed which step."""
     ran: list[StepRun] = field(default_factory=list)
     """What was run, step by step."""
+    watch: StepWatch = unwatched
+    """Is told of every step that begins, and of what it was when it ran."""
     leaves: dict[str, str] = field(default_factory=dict)
     """How an explanation names what stands behind a temporary view."""
     said: str = ""
@@ -126,8 +128,9 @@ class Execution:
             for node in walk(step.node)
             if isinstance(node, Scan) and node.near
         )
-        for step in bound:
+        for number, step in enumerate(bound, 1):
             try:
+                self.watch(step_words(*kind_and_name(step)), (number, len(bound)), None)
                 writes += self._bound_again(step)
             except GrebeError:
                 raise
@@ -158,16 +161,16 @@ class Execution:
         self.said = ""
         writes = self._step(step)
         if self.said:
-            self.ran.append(
-                StepRun(
-                    *kind_and_name(step),
-                    sql=self._in_words(self.said),
-                    rows=self._rows_of_run(step, writes),
-                    seconds=time.monotonic() - begun,
-                    passes=self.trail.of(step),
-                    way=self.way,
-                )
+            ran = StepRun(
+                *kind_and_name(step),
+                sql=self._in_words(self.said),
+                rows=self._rows_of_run(step, writes),
+                seconds=time.monotonic() - begun,
+                passes=self.trail.of(step),
+                way=self.way,
             )
+            self.ran.append(ran)
+            self.watch(step_words(ran.kind, ran.name), None, ran)
         return writes
 
     def _in_words(self, sql: str) -> str:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from grebe.engine.result import RefreshResult
 from grebe.errors import LeaseHeldError, RegistryError
-from grebe.registry.records import Counts, Lease, RunRecord
+from grebe.registry.records import Counts, Lease, RunRecord, SourceRecord
 from grebe.secrets import masked
 
 if TYPE_CHECKING:
@@ -105,9 +105,15 @@ class Leases:
             steps_json=json.dumps([step.to_dict() for step in result.steps])
             if result.steps
             else None,
+            cost=result.cost,
         )
         if not self.only_looks:
             self._ask(lambda r: r.finish(record))
+
+    def see(self, sources: Iterable[SourceRecord]) -> None:
+        """Write down which versions of sources the run reads."""
+        if not self.only_looks:
+            self._ask(lambda r: r.see_sources(sources))
 
     def _keep(self) -> None:
         """Renew what is held, as long as the run lasts."""

@@ -18,6 +18,7 @@ from grebe import thresholds
 from grebe.compiler.algebra.nodes import Verbatim
 from grebe.compiler.bind import bind
 from grebe.compiler.explain import StepText, bound_steps, step_text
+from grebe.compiler.plan.cost import cost_of
 from grebe.compiler.text.clock import CLOCK, reads_clock
 from grebe.engine.choice import Choice, Costs, choose, replaced
 from grebe.engine.clustering import order_of
@@ -42,7 +43,7 @@ from grebe.engine.public import (
 )
 from grebe.engine.public_name import shown_storage
 from grebe.engine.result import RefreshResult as RefreshResult
-from grebe.engine.result import StepRun
+from grebe.engine.result import StepRun, StepWatch, unwatched
 from grebe.engine.small_views import repeated
 from grebe.engine.source_deltas import Delta, Deltas, SourceDelta, Stage
 from grebe.engine.standing import Pinned
@@ -114,6 +115,9 @@ class Refresh:
     past: tuple[Past, ...] = ()
     began: datetime = field(default_factory=lambda: datetime.now(UTC))
     """When the run began: what its queries see of the clock."""
+    ran: list[StepRun] = field(default_factory=list)
+    """What was run so far: also of a refresh that fails, this is known."""
+    watch: StepWatch = unwatched
 
     def run(self) -> RefreshResult:
         """The refresh: windows, plan, run, commit; the public name last."""
@@ -153,6 +157,7 @@ class Refresh:
             else position.row_version,
             check_seconds=checked,
             steps=done.steps,
+            cost=cost_of(done.outcome, done.rows_in, time.monotonic() - started, self.past),
         )
 
     def _judged(self, *, keeps: bool) -> Position:
@@ -376,6 +381,8 @@ class Refresh:
             held=lambda: self._held(position),
             stage=self.stage,
             nearby=self.nearby,
+            ran=self.ran,
+            watch=self.watch,
         )
 
     def _stored(self, position: Position | None) -> DataFrame:

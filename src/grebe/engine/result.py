@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
-from grebe.model import Frontier, Outcome, Reason, RunId, TableName, Version
+from grebe.events import RunEnded
+from grebe.model import Cost, Frontier, Outcome, Reason, RunId, TableName, Version
+from grebe.secrets import masked
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,23 @@ class StepRun:
         return cls(**{**document, "passes": tuple(document["passes"])})
 
 
+StepWatch = Callable[[str, tuple[int, int] | None, StepRun | None], None]
+"""Is told the words of a step: when it begins, which one of how many; when it ran, what ran."""
+
+
+def unwatched(words: str, place: tuple[int, int] | None, ran: StepRun | None) -> None:
+    """Where nobody watches."""
+
+
+def step_words(kind: str, name: str) -> str:
+    """A step as it is told.
+
+    >>> step_words("compute", "touched"), step_words("merge", "")
+    ('compute touched', 'merge')
+    """
+    return f"{kind} {name}".strip()
+
+
 @dataclass(frozen=True, slots=True)
 class RefreshResult:
     """What one refresh did."""
@@ -54,6 +74,8 @@ class RefreshResult:
     """What it took to compare a first build with the user's own text."""
     steps: tuple[StepRun, ...] = field(default=(), compare=False, repr=False)
     """What ran, in order."""
+    cost: Cost | None = field(default=None, compare=False, repr=False)
+    """What it cost beside its other way; None where nothing was computed."""
     error: Exception | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
@@ -61,3 +83,20 @@ class RefreshResult:
         why = f" ({', '.join(reason.code for reason in self.reasons)})" if self.reasons else ""
         rows = f"{self.rows_in:,} rows in, {self.rows_out:,} out"
         return f"{self.view}: {self.outcome}{why}, {rows}, {self.seconds:.1f} s"
+
+
+def ended(result: RefreshResult) -> RunEnded:
+    """What listeners hear of a result."""
+    return RunEnded(
+        result.run_id,
+        result.view,
+        result.outcome,
+        result.reasons,
+        result.rows_in,
+        result.rows_out,
+        result.seconds,
+        result.frontier,
+        result.cost,
+        masked(str(result.error)) if result.error else None,
+        datetime.now(UTC),
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +23,7 @@ from grebe.engine.pins import NOWHERE, Pins, parent_pin, pin_sources, point_of
 from grebe.engine.preview import RefreshPreview
 from grebe.engine.public_name import shown_storage
 from grebe.engine.refresh import Refresh, RefreshResult
+from grebe.engine.result import StepRun, StepWatch, ended
 from grebe.engine.soundness import UNREADABLE, altered
 from grebe.engine.source_deltas import Deltas, Stage
 from grebe.engine.standing import Pinned
@@ -34,10 +36,12 @@ from grebe.errors import (
     LeaseHeldError,
     UnknownOutcomeError,
 )
+from grebe.events import RunStarted, SourceSeen, StepEnded, StepStarted, Tell, unheard
 from grebe.formats.base import STAGED, Head
 from grebe.formats.failpoints import reach
 from grebe.formats.storage_errors import disk_trouble, failed
 from grebe.model import Outcome, Policy, Position, Reason, RunId, SourcePoint, TableName, Version
+from grebe.registry.records import SourceRecord
 from grebe.spark.pool import Pool
 from grebe.sql_text import made
 from grebe.view_graph import levels, with_parents
@@ -116,6 +120,10 @@ class Run:
     """Of what is staged: views that run side by side must not stage under one name."""
     previews: dict[str, RefreshPreview] = field(default_factory=dict)
     """What was planned."""
+    tell: Tell = unheard
+    """Lets listeners hear what happens."""
+    ran: dict[str, list[StepRun]] = field(default_factory=dict)
+    """What each view ran so far."""
 
     def refresh(self) -> list[RefreshResult]:
         """The results, parents before children."""
@@ -205,10 +213,63 @@ class Run:
     ) -> _Work:
         """Everything that the views of the run share."""
         pins = self._pin_all(leases)
+        self._see(pins, leases)
         reach("run.pinned")
         deltas = Deltas(self._columns(), stage)
         storages = {name: view.storage_name for name, view in self.views.items()}
         return _Work(pins, deltas, self._nearby(deltas), leases, storages, lend, act)
+
+    def _see(self, pins: Pins, leases: Leases) -> None:
+        """Write down, and tell, which version of each source the run reads."""
+        if leases.only_looks:
+            return
+        heads = [(name, pin.head) for name, pin in sorted(pins.pins.items())]
+        leases.see(
+            [
+                SourceRecord(str(name), head.identity, head.version, head.committed_at)
+                for name, head in heads
+            ]
+        )
+        for name, head in heads:
+            stamp = datetime.now(UTC)
+            self.tell(SourceSeen(name, head.identity, head.version, head.committed_at, stamp))
+
+    def _begin(self, view: CompiledView, leases: Leases) -> None:
+        leases.begin(str(view.name), self._id(view))
+        if not leases.only_looks:
+            self.tell(
+                RunStarted(
+                    self._id(view),
+                    self.run_id,
+                    view.name,
+                    self.options.trigger,
+                    self._policy(view),
+                    datetime.now(UTC),
+                )
+            )
+
+    def _finish(self, result: RefreshResult, leases: Leases) -> None:
+        leases.finish(result)
+        if not leases.only_looks:
+            self.tell(ended(result))
+
+    def _unbegun(self, result: RefreshResult, leases: Leases) -> RefreshResult:
+        """The same, written down as a run of its own: it failed before it could do anything."""
+        self._begin(self.views[str(result.view)], leases)
+        self._finish(result, leases)
+        return result
+
+    def _watch(self, view: CompiledView) -> StepWatch:
+        """Tells of the steps of one view."""
+        run_id, name = self._id(view), view.name
+
+        def watch(words: str, place: tuple[int, int] | None, ran: StepRun | None) -> None:
+            if place is not None:
+                self.tell(StepStarted(run_id, name, words, *place, datetime.now(UTC)))
+            if ran is not None:
+                self.tell(StepEnded(run_id, name, words, ran.seconds, ran.rows))
+
+        return watch
 
     def _pin_all(self, leases: Leases) -> Pins:
         """Where everything stands; parents that cannot be read as they are join the run."""
@@ -270,17 +331,19 @@ class Run:
 
     def _one(self, name: str, work: _Work) -> RefreshResult:
         if name in self.results:
-            return self.results[name]
+            return self._unbegun(self.results[name], work.leases)
         if not fits_parents(self.views[name], {**self.around, **self.views}):
             self._compile_again(name)  # a parent has another storage table since this run began
             if name in self.results:
-                return self.results[name]
+                return self._unbegun(self.results[name], work.leases)
         view = self.views[name]
         failed = [parent for parent in view.parents if self._has_failed(parent)]
         if failed:
             reason = Reason("upstream-failed", f"not refreshed, because {', '.join(failed)} failed")
-            return RefreshResult(view.name, Outcome.FAILED, self._id(view), 0.0, (reason,))
-        work.leases.begin(name, self._id(view))
+            result = RefreshResult(view.name, Outcome.FAILED, self._id(view), 0.0, (reason,))
+            return self._unbegun(result, work.leases)
+        self._begin(view, work.leases)
+        begun = time.monotonic()
         reach("run.begun")
         try:
             with work.lend() as session:
@@ -290,7 +353,10 @@ class Run:
         except Exception as error:  # what nobody foresaw stops one view, not its siblings
             log.exception('view "%s" was not refreshed', name)
             result = self._failed(view, _unforeseen(view, self._id(view), error))
-        work.leases.finish(result)
+        if result.outcome is Outcome.FAILED:
+            took, ran = time.monotonic() - begun, tuple(self.ran.get(name, ()))
+            result = replace(result, seconds=took, steps=ran)
+        self._finish(result, work.leases)
         reach("run.recorded")
         work.leases.release(name)
         return result
@@ -386,6 +452,8 @@ class Run:
                 code="frontier-conflict",
             )
         refresh = Refresh(
+            ran=self.ran.setdefault(str(view.name), []),
+            watch=self._watch(view),
             view=view,
             run_id=self._id(view),
             tables=self.tables,

@@ -126,9 +126,11 @@ def _compare(
     found = _part(_one_zero(_stored(view, tables, spark, position)), keys, sample)
     shown = differing(expected, found, sorted(noisy), _SHOWN)
     if shown:
-        raise CheckFailedError(
+        failed = CheckFailedError(
             f'view "{view.name}" differs from its query', detail="; ".join(shown)
         )
+        failed.differing = len(shown)
+        raise failed
     return found.count()
 
 

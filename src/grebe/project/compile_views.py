@@ -7,11 +7,12 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from grebe.engine.public import ALTERED
 from grebe.engine.public_name import shown_storage
-from grebe.engine.result import RefreshResult
+from grebe.engine.result import RefreshResult, ended
 from grebe.errors import (
     ConflictError,
     DefinitionError,
@@ -19,6 +20,7 @@ from grebe.errors import (
     InternalError,
     RegistryError,
 )
+from grebe.events import RunStarted
 from grebe.model import Outcome, Policy, Reason, RunId, TableName
 from grebe.project.definitions import Definition
 from grebe.project.ownership import project_id
@@ -214,7 +216,8 @@ class Builder:
             self._follow(views, done)
         for name in chosen - results.keys():
             results[name] = skipped(views[name], run_id, parents[name], results)
-        self._write_down([results[name] for name in results if name in failed or name not in done])
+        for name in (name for name in results if name in failed or name not in done):
+            self._write_down(views[name], results[name])
         order = [name for level in levels(parents) for name in level]
         return [results[name] for name in order if name in results]
 
@@ -251,16 +254,18 @@ class Builder:
             self.say(f"the registry cannot be used: {error}")
             return True  # nobody can tell, and nothing is removed on a guess
 
-    def _write_down(self, results: Iterable[RefreshResult]) -> None:
-        """The ends of runs that the engine never saw; a journal that fails harms nobody."""
-        for result in results:
-            record = run_record(result)
-            try:
-                self.registry.begin(record)
-                self.registry.finish(record)
-            except RegistryError as error:
-                self.say(f"the registry cannot be used: {error}")
-                return
+    def _write_down(self, view: Definition, result: RefreshResult) -> None:
+        """A run that the engine never saw; a journal that fails harms nobody."""
+        record = run_record(result)
+        try:
+            self.registry.begin(record)
+            self.registry.finish(record)
+        except RegistryError as error:
+            self.say(f"the registry cannot be used: {error}")
+        policy = Policy.AUTO if view.error else view.policy
+        now, run = datetime.now(UTC), result.run_id
+        self.engine.tell(RunStarted(run, run, view.name, record.trigger, policy, now))
+        self.engine.tell(ended(result))
 
 
 def dropped(name: TableName) -> DefinitionError:

@@ -6,9 +6,11 @@ import time
 import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from grebe.engine.result import RefreshResult
+from grebe.events import CycleEnded, CycleStarted
 from grebe.model import Outcome, Policy, RunId, TableName
 from grebe.project.definitions import Definition
 from grebe.project.freshness import replaced_parents, standings
@@ -42,7 +44,12 @@ def refresh(
             return _with_notes(done, views)
     if make_missing(workspace):
         views = workspace.written()
-    done = workspace.builder.refresh(views, names, run_id, policy=policy, jobs=jobs)
+    chosen = tuple(views[name].name for name in names)
+    workspace.tell(CycleStarted(run_id, chosen, datetime.now(UTC)))
+    try:
+        done = workspace.builder.refresh(views, names, run_id, policy=policy, jobs=jobs)
+    finally:
+        workspace.tell(CycleEnded(run_id, time.monotonic() - begun, datetime.now(UTC)))
     # Also where no row changed: a frontier that moves alone is a version, too.
     expire_old(workspace, [str(item.view) for item in done if item.outcome is not Outcome.FAILED])
     return _with_notes(done, views)

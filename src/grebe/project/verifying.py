@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from grebe.errors import GrebeError
+from grebe.errors import CheckFailedError, GrebeError, RegistryError
+from grebe.events import ViewVerified
 from grebe.model import TableName
 from grebe.project.definitions import Definition
 from grebe.project.reading import compile_one
 from grebe.project.selection import Selection
+from grebe.registry.records import CheckRecord
+from grebe.secrets import masked
 from grebe.tabular import Tabular, error_to_dict
 
 if TYPE_CHECKING:
@@ -68,9 +73,49 @@ def verify_one(workspace: Workspace, view: Definition, sample: float | None = No
     Raises:
         CheckFailedError: with the rows that differ.
     """
-    compiled = compile_one(workspace, view)
-    workspace.say(f"verifying {view.name}")
-    return workspace.engine.verify(compiled.name.quoted(), sample)
+    begun = time.monotonic()
+    try:
+        compiled = compile_one(workspace, view)
+        workspace.say(f"verifying {view.name}")
+        report = workspace.engine.verify(compiled.name.quoted(), sample)
+    except GrebeError as error:
+        _note(workspace, view, _failed_check(view, error, sample), begun)
+        raise
+    check = CheckRecord(view.key, True, report.rows, sample=sample, versions=_versions(report))
+    _note(workspace, view, check, begun)
+    return report
+
+
+def _versions(report: Report) -> tuple[tuple[str, str], ...]:
+    return tuple((name, str(point.version)) for name, point in report.sources)
+
+
+def _failed_check(view: Definition, error: GrebeError, sample: float | None) -> CheckRecord:
+    """What is kept of a check that found a difference, or could not look for one."""
+    differing = error.differing if isinstance(error, CheckFailedError) else 0
+    equal = False if differing else None
+    text = masked(error.explain())
+    return CheckRecord(view.key, equal, 0, differing, 0.0, sample, (), error.code, text)
+
+
+def _note(workspace: Workspace, view: Definition, check: CheckRecord, begun: float) -> None:
+    """Write a check down, and tell it; a journal that fails harms nobody."""
+    check = replace(check, seconds=time.monotonic() - begun)
+    try:
+        workspace.registry.note_check(check)
+    except RegistryError as error:
+        workspace.say(f"the registry cannot be used: {error}")
+    workspace.tell(
+        ViewVerified(
+            view.name,
+            check.equal,
+            check.rows,
+            check.differing,
+            check.seconds,
+            check.trouble,
+            datetime.now(UTC),
+        )
+    )
 
 
 def verify_all(workspace: Workspace, selection: Selection, sample: float | None) -> Verdicts:
@@ -82,6 +127,5 @@ def verify_all(workspace: Workspace, selection: Selection, sample: float | None)
         except GrebeError as error:
             found.append(Verdict(view.name, error=error))
             continue
-        versions = tuple((name, str(point.version)) for name, point in report.sources)
-        found.append(Verdict(view.name, report.rows, versions))
+        found.append(Verdict(view.name, report.rows, _versions(report)))
     return found

@@ -5,19 +5,22 @@ Whatever is done with views takes a workspace, or only those parts of it that it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grebe.config import Settings
+from grebe.engine.announcer import Announcer
 from grebe.engine.extras import require_extras
 from grebe.engine.heads import Heads
 from grebe.engine.place import write_site_once
 from grebe.engine.tables import Tables
 from grebe.errors import UnknownTableError, did_you_mean
+from grebe.events import Event, Listener, Preparing
 from grebe.model import TableName
+from grebe.project.added_listeners import added_listeners
 from grebe.project.definitions import Definition, all_written, columns_of_views
 from grebe.project.lookup import Lookup
 from grebe.project.selection import Selection, exact_name, select
@@ -38,16 +41,32 @@ class Workspace:
     """The means of one project. Spark starts when something has to be compiled, read or written."""
 
     def __init__(
-        self, settings: Settings, spark: SparkSession | None = None, say: Say | None = None
+        self,
+        settings: Settings,
+        spark: SparkSession | None = None,
+        say: Say | None = None,
+        listeners: Sequence[Listener] = (),
     ) -> None:
         self.settings = settings
-        self.say: Say = say or (lambda _: None)
+        self.announcer = Announcer([*listeners, *added_listeners(settings)])
+        self._say = say
         self._given = spark
         self._closing = ExitStack()
 
     def close(self) -> None:
         """Give the registry's connections back; Spark goes on, it may be somebody else's too."""
         self._closing.close()
+        self.announcer.close()
+
+    def say(self, text: str) -> None:
+        """Tell what is made ready now, to a person and to whoever listens."""
+        if self._say is not None:
+            self._say(text)
+        self.tell(Preparing(text))
+
+    def tell(self, event: Event) -> None:
+        """Let listeners hear what happens."""
+        self.announcer.tell(event)
 
     @property
     def spark(self) -> SparkSession:
@@ -69,7 +88,7 @@ class Workspace:
         from grebe.engine.engine import Engine
 
         require_extras(self.settings)
-        engine = Engine(self.settings, self._given, self.registry)
+        engine = Engine(self.settings, self._given, self.registry, tell=self.tell)
         if self._given is None:
             self.say("starting Spark")
         return engine

@@ -8,12 +8,27 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from grebe.registry.records import Counts, Lease, RunRecord, ViewRecord
+from grebe.registry.records import (
+    CheckRecord,
+    Counts,
+    Lease,
+    RunRecord,
+    SourceRecord,
+    ViewRecord,
+)
 
 if TYPE_CHECKING:
     from grebe.registry.journal import Registry
 
-__all__ = ["Counts", "Lease", "Registry", "RunRecord", "ViewRecord"]
+__all__ = [
+    "CheckRecord",
+    "Counts",
+    "Lease",
+    "Registry",
+    "RunRecord",
+    "SourceRecord",
+    "ViewRecord",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from types import TracebackType
 
 from grebe.compiler.plan.cost import Past
-from grebe.registry import leases, runs, view_rows
+from grebe.registry import checks, leases, runs, seen_sources, view_rows
 from grebe.registry.database import Database
 from grebe.registry.layout import bring_up
-from grebe.registry.records import Lease, RunRecord, ViewRecord
+from grebe.registry.records import CheckRecord, Lease, RunRecord, SourceRecord, ViewRecord
 
 
 class Registry:
@@ -131,6 +131,33 @@ class Registry:
         """A run and what it ran, as JSON: the newest that is known, or the one that is named."""
         with self.database.reading() as connection:
             return runs.steps(connection, view, run_id)
+
+    # --- checks and sources ---------------------------------------------------------------------
+
+    def note_check(self, check: CheckRecord) -> None:
+        """Write down what verify said of a view, now."""
+        with self.database.writing() as connection:
+            checks.note(connection, check)
+
+    def checks(self, view: str | None = None, limit: int | None = 50) -> list[CheckRecord]:
+        """What verify said, newest first."""
+        with self.database.reading() as connection:
+            return checks.listed(connection, view, limit)
+
+    def latest_checks(self) -> dict[str, CheckRecord]:
+        """What verify said last of every view."""
+        with self.database.reading() as connection:
+            return checks.latest(connection)
+
+    def see_sources(self, seen: Iterable[SourceRecord]) -> None:
+        """Write down versions of sources that are seen now; those that are known stay as they are."""
+        with self.database.writing() as connection:
+            seen_sources.see(connection, seen)
+
+    def sources(self, source: str | None = None, limit: int | None = 50) -> list[SourceRecord]:
+        """Versions of sources that were seen, newest first."""
+        with self.database.reading() as connection:
+            return seen_sources.listed(connection, source, limit)
 
     # --- views ----------------------------------------------------------------------------------
 

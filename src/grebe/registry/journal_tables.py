@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, Float, Index, Integer, MetaData, Table, Text
+from sqlalchemy import BigInteger, Boolean, Column, Float, Index, Integer, MetaData, Table, Text
 
 metadata = MetaData()
 
@@ -40,6 +40,7 @@ runs = Table(
     Column("frontier", Text),
     Column("error", Text),
     Column("steps", Text),
+    Column("cost", Text),
     Index("grebe_runs_by_view", "view", "number"),
     Index("grebe_runs_by_id", "run_id", "view", unique=True),
 )
@@ -51,4 +52,33 @@ leases = Table(
     Column("owner", Text, nullable=False),
     Column("number", BigInteger, nullable=False),
     Column("expires_at", Float, nullable=False),
+)
+
+checks = Table(
+    "grebe_checks",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=True),
+    Column("view", Text, nullable=False),
+    Column("checked_at", Float, nullable=False),
+    Column("equal", Boolean),
+    Column("rows", BigInteger, nullable=False),
+    Column("differing", BigInteger, nullable=False),
+    Column("sample", Float),
+    Column("seconds", Float, nullable=False),
+    Column("versions", Text, nullable=False),
+    Column("trouble", Text),
+    Column("error", Text),
+    Index("grebe_checks_by_view", "view", "number"),
+)
+
+sources = Table(
+    "grebe_sources",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=True),
+    Column("source", Text, nullable=False),
+    Column("identity", Text, nullable=False),
+    Column("version", Text, nullable=False),
+    Column("committed_at", Float),
+    Column("seen_at", Float, nullable=False),
+    Index("grebe_sources_by_version", "source", "identity", "version", unique=True),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from grebe.model import Outcome, Reason
+from grebe.model import Cost, Outcome, Reason, Version
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,7 @@ class RunRecord:
     error: str | None = None
     steps_json: str | None = None
     """What ran, step by step; written, and read back by `Registry.steps` alone."""
+    cost: Cost | None = None
 
     @property
     def is_over(self) -> bool:
@@ -80,3 +81,33 @@ class ViewRecord:
     def said(self) -> tuple[object, ...]:
         """What people said of the view; all else is found out again from that."""
         return self.definition, self.policy, self.lag, self.schedule, self.properties
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRecord:
+    """What verify said of a view; ``equal`` is None where nothing could be compared."""
+
+    view: str
+    equal: bool | None
+    rows: int = 0
+    differing: int = 0
+    """Rows of the comparison that only one side has, counted in both directions."""
+    seconds: float = 0.0
+    sample: float | None = None
+    versions: tuple[tuple[str, str], ...] = ()
+    """Of the sources, at which the query was asked."""
+    trouble: str | None = None
+    """The code of the error, if there was one."""
+    error: str | None = None
+    checked_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRecord:
+    """A version of a source that somebody saw, and when it was first seen."""
+
+    source: str
+    identity: str
+    version: Version
+    committed_at: datetime | None = None
+    seen_at: datetime | None = None

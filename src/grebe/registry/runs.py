@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 
 import sqlalchemy as sa
 
 from grebe.compiler.plan.cost import Past
-from grebe.model import Outcome, Reason
+from grebe.model import Cost, Outcome, Reason
 from grebe.registry.database import clock, written_by_us
 from grebe.registry.journal_tables import runs
 from grebe.registry.leases import as_time
@@ -49,6 +50,7 @@ def finish(connection: sa.Connection, run: RunRecord) -> bool:
             frontier=run.frontier_json,
             error=run.error,
             steps=run.steps_json,
+            cost=_cost_to_json(run.cost),
         )
     )
     if run.steps_json is not None:
@@ -133,7 +135,26 @@ def _record(row: sa.Row[tuple[object, ...]]) -> RunRecord:
             seconds=None if row.seconds is None else float(row.seconds),
             frontier_json=row.frontier,
             error=row.error,
+            cost=_cost_from_json(row.cost),
         )
+
+
+def _cost_to_json(cost: Cost | None) -> str | None:
+    return None if cost is None else json.dumps(asdict(cost))
+
+
+def _cost_from_json(text: str | None) -> Cost | None:
+    if text is None:
+        return None
+    document = json.loads(text)
+    rejected = document["rejected"]
+    return Cost(
+        **{
+            **document,
+            "chosen": Outcome(document["chosen"]),
+            "rejected": None if rejected is None else Outcome(rejected),
+        }
+    )
 
 
 def _reasons_to_json(reasons: Sequence[Reason]) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from grebe import thresholds
-from grebe.model import Reason
+from grebe.model import Cost, Outcome, Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +59,31 @@ def full_is_cheaper(
     )
 
 
-def _by_time(changed: int, past: Sequence[Past]) -> Reason | None:
-    """A reason from measured times; an empty one says that incremental is the cheaper."""
+def cost_of(outcome: Outcome, changed: int, seconds: float, past: Sequence[Past]) -> Cost | None:
+    """What a run cost beside its other way; None where nothing was computed."""
+    incremental, whole = incremental_seconds(changed, past), full_seconds(past)
+    match outcome:
+        case Outcome.INCREMENTAL:
+            return Cost(outcome, seconds, incremental, Outcome.FULL, whole)
+        case Outcome.FULL:
+            # How many rows had changed is known to an incremental run alone.
+            return Cost(outcome, seconds, whole)
+    return None
+
+
+def full_seconds(past: Sequence[Past]) -> float | None:
+    """What a full refresh takes by earlier ones; None when there was none."""
     full = [run.seconds for run in past if not run.incremental]
+    return median(full) if full else None
+
+
+def incremental_seconds(changed: int, past: Sequence[Past]) -> float | None:
+    """What an incremental refresh takes by earlier ones; None when nothing like it was measured."""
     moved = [run for run in past if run.incremental and run.changed > 0]
-    if not full or len(moved) < thresholds.PAST_RUNS:
+    if len(moved) < thresholds.PAST_RUNS:
         return None
     if changed > thresholds.PAST_REACH * max(run.changed for run in moved):
-        return None  # nothing like it was measured
+        return None
     floor = min(run.seconds for run in moved)
     # Between small runs only the machine's mood differs: they say nothing of a row's cost.
     costs = [
@@ -74,7 +91,14 @@ def _by_time(changed: int, past: Sequence[Past]) -> Reason | None:
         for run in moved
         if run.changed > thresholds.FULL_LEAST_ROWS
     ]
-    guess, whole = floor + (median(costs) if costs else 0.0) * changed, median(full)
+    return floor + (median(costs) if costs else 0.0) * changed
+
+
+def _by_time(changed: int, past: Sequence[Past]) -> Reason | None:
+    """A reason from measured times; an empty one says that incremental is the cheaper."""
+    guess, whole = incremental_seconds(changed, past), full_seconds(past)
+    if guess is None or whole is None:
+        return None
     if guess <= whole:
         return Reason("", "incremental is cheaper")
     return Reason(
