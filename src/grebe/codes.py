@@ -399,6 +399,36 @@ CODES: Final[dict[str, Code]] = {
         _CREATE,
     ),
     "bad-policy": Code("The policy does not exist.", "auto, incremental, strict or full", _CREATE),
+    "bad-trigger": Code(
+        "The text is not a trigger, or a setting belongs to another trigger than the view's.",
+        'write TRIGGER ON UPDATE, or trigger = "update"',
+        _CREATE,
+    ),
+    "two-triggers": Code(
+        "The view names two triggers; it has one.",
+        "keep one; a length of time as lag may stand beside any other",
+        _CREATE,
+    ),
+    "bad-catch-up": Code(
+        "The text does not say what follows missed times.", "one or none", _CREATE
+    ),
+    "bad-max-failures": Code(
+        "The text is not a number of failures.", "write a whole number; 0 means never", _CREATE
+    ),
+    "bad-verify": Code(
+        "The text does not say when a view is checked.",
+        "write EVERY 1 DAY, or EVERY 1 DAY SAMPLE 1 PERCENT",
+        _CREATE,
+    ),
+    "bad-strategy": Code("The text is not a strategy.", "replace or append", _CREATE),
+    "unknown-setting": Code(
+        "A view has no such setting.", "the closest one is named in the hint", _CREATE
+    ),
+    "not-append-only": Code(
+        "The strategy is `append`, and the query may take rows away when rows are added to sources.",
+        "leave the strategy out",
+        _CREATE,
+    ),
     "bad-schedule": Code(
         "The text is not a schedule, not a cron text, or names no time zone.",
         "write EVERY 1 HOUR, or CRON '0 2 * * *' AT TIME ZONE 'UTC'",
@@ -524,6 +554,12 @@ CODES: Final[dict[str, Code]] = {
         "The view's own text is another one than its rows show.",
         "refresh it; a program: drop it first",
         (Place.REFRESH, Place.STATUS, Place.VERIFY, Place.READING, Place.PROGRAM),
+    ),
+    "rows-retracted": Code(
+        "Rows were taken away from a source of a view whose strategy is `append`; the view follows, "
+        "or fails under `strict`.",
+        "leave the strategy out, if its sources are not only added to",
+        _RUN,
     ),
     "policy-full": Code("The policy is to recompute.", "", _RUN),
     "changeset-too-large": Code(

@@ -55,6 +55,16 @@ class StoredProperties:
     """The text as a person wrote it."""
     lag: str | None = None
     schedule: str | None = None
+    trigger: str | None = None
+    grace: str | None = None
+    at_most_every: str | None = None
+    catch_up: str | None = None
+    max_failures: str | None = None
+    timeout: str | None = None
+    verify: str | None = None
+    strategy: str | None = None
+    suspended: str | None = None
+    """Why a person stopped its refreshes."""
     tags: str | None = None
     threshold: str | None = None
     """The share of changed rows above which a refresh is in full."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from grebe.api.results import Results
 from grebe.api.view import View
@@ -30,6 +30,7 @@ from grebe.project.steps_ran import StepsRan, steps_ran
 from grebe.project.vacuum import vacuum
 from grebe.project.verifying import Verdicts
 from grebe.project.workspace import Say, Workspace
+from grebe.view_timing import GivenTiming
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -172,6 +173,7 @@ class Project:
         schedule: str | None = None,
         build: bool = True,
         replace: bool = False,
+        **timing: Unpack[GivenTiming],
     ) -> View:
         """A view from SQL, from a file, or from a declarative definition; filled unless told not to.
 
@@ -184,13 +186,15 @@ class Project:
             schedule: EVERY 1 HOUR, or CRON '0 2 * * *'.
             build: fill it now.
             replace: put it in the place of a view of that name.
+            timing: trigger ("update" or "manual"), grace, at_most_every, catch_up, max_failures,
+                timeout, verify, strategy: see *Keeping views fresh*.
 
         With `IF NOT EXISTS` in the definition a view of that name is left as it is, and returned.
 
         Raises:
             DefinitionError: the definition means nothing, or the name is taken.
         """
-        given = Given(name, definition, policy, lag, schedule)
+        given = Given(name, definition, policy, {"lag": lag, "schedule": schedule, **timing})
         made = lifecycle.create(self.workspace, given, build=build, replaces=replace)
         return View(self.workspace, made)
 
@@ -206,6 +210,7 @@ class Project:
         refresh_policy: Policy | str | None = None,
         lag: str | None = None,
         schedule: str | None = None,
+        **timing: Unpack[GivenTiming],
     ) -> Any:  # noqa: ANN401  a decorator with or without arguments
         """Decorates a function that returns the view's SQL; its name is the view's.
 
@@ -223,6 +228,7 @@ class Project:
                 schedule=schedule,
                 build=False,
                 replace=True,
+                **timing,
             )
 
         return define if function is None else define(function)
@@ -337,12 +343,16 @@ class Project:
         schedule: str | None = None,
         properties: Mapping[str, str] | None = None,
         sql: str | None = None,
+        **timing: Unpack[GivenTiming],
     ) -> View:
         """Change a view's settings without a rebuild; another query makes it invalid until rebuilt.
 
-        An empty text takes a lag or a schedule away.
+        An empty text takes a lag, a schedule, or another setting of `create_view` away.
         """
-        view, given = self.workspace.named(name), Given(None, sql, policy, lag, schedule)
+        view, given = (
+            self.workspace.named(name),
+            Given(None, sql, policy, {"lag": lag, "schedule": schedule, **timing}),
+        )
         done = lifecycle.alter(self.workspace, view, given, dict(properties or {}))
         return View(self.workspace, done)
 

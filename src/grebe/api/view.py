@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, overload
+from typing import TYPE_CHECKING, Final, Unpack, overload
 
 from grebe.engine.preview import RefreshPreview
 from grebe.model import Policy, State, TableName
@@ -21,6 +21,7 @@ from grebe.project.verifying import verify_one
 from grebe.project.workspace import Workspace
 from grebe.registry.records import RunRecord
 from grebe.tabular import Tabular
+from grebe.view_timing import GivenTiming
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -109,9 +110,13 @@ class View(Tabular):
         schedule: str | None = None,
         properties: Mapping[str, str] | None = None,
         sql: str | None = None,
+        **timing: Unpack[GivenTiming],
     ) -> View:
         """Change settings without a rebuild; another query makes the view invalid until rebuilt."""
-        view, given = self.workspace.named(self.name), Given(None, sql, policy, lag, schedule)
+        view, given = (
+            self.workspace.named(self.name),
+            Given(None, sql, policy, {"lag": lag, "schedule": schedule, **timing}),
+        )
         lifecycle.alter(self.workspace, view, given, dict(properties or {}))
         return self
 

@@ -20,7 +20,7 @@ from grebe.compiler.bind import bind
 from grebe.compiler.explain import StepText, bound_steps, step_text
 from grebe.compiler.plan.cost import cost_of
 from grebe.compiler.text.clock import CLOCK, reads_clock
-from grebe.engine.choice import Choice, Costs, choose, replaced
+from grebe.engine.choice import Choice, Costs, choose, not_incremental, replaced
 from grebe.engine.clustering import order_of
 from grebe.engine.compiled_view import CompiledView, Used, check_of
 from grebe.engine.delta_statistics import delta_facts
@@ -66,6 +66,8 @@ from grebe.model import (
     Window,
 )
 from grebe.spark.tuning import WITHOUT_CONSTRAINTS, tune
+from grebe.stored_properties import KEYS
+from grebe.view_timing import APPEND
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -74,6 +76,7 @@ if TYPE_CHECKING:
     from grebe.compiler.plan.cost import Past
 
 ENGINE_VERSION = "0.1"
+STRATEGY: Final = KEYS["strategy"]
 NOT_SHOWN: Final = Reason("not-shown", "the public name did not show the rows that are stored")
 SMALL: Final = {
     "spark.sql.adaptive.enabled": "false",
@@ -128,7 +131,7 @@ class Refresh:
         choice = self._choose(shown, self._judged(keeps=True))
         reach("refresh.planned")
         done = self._carry_out(choice, position)
-        reasons = choice.reasons
+        reasons = (*choice.reasons, *done.reasons)
         if not self._is_shown(shown, done.outcome):
             reasons, shown = (*reasons, NOT_SHOWN), None
         if done.outcome is Outcome.FULL and not keeps_words(self.view, self.tables):
@@ -271,6 +274,7 @@ class Refresh:
     def _incremental(self, choice: Choice, position: Position) -> _Done:
         sides = self._sides(choice)
         deltas = {str(name): side.delta for name, side in sides.items() if side.delta}
+        retracted = self._retracted(deltas)
         rows_in = sum(delta.rows for delta in deltas.values())
         reach("refresh.deltas")
         stored = self._target(position).rows
@@ -290,7 +294,25 @@ class Refresh:
             # Rows that only Spark saw were to be added and were none, if the table says so too.
             same = storage.position().row_version == position.row_version
             outcome = Outcome.NO_OP if same else outcome
-        return _Done(outcome, rows_in, committed, frontier, execution.changed, tuple(execution.ran))
+        ran = tuple(execution.ran)
+        return _Done(outcome, rows_in, committed, frontier, execution.changed, ran, retracted)
+
+    def _retracted(self, deltas: Mapping[str, Delta]) -> tuple[Reason, ...]:
+        """That rows were taken away from sources of a view that promised to only add, if so.
+
+        Raises:
+            NotIncrementalError: under `strict`.
+        """
+        if dict(self.view.definition.properties).get(STRATEGY) != APPEND:
+            return ()
+        gone = {name: delta.rows - delta.insertions for name, delta in sorted(deltas.items())}
+        told = ", ".join(f"{count} rows of {name}" for name, count in gone.items() if count)
+        if not told:
+            return ()
+        reason = Reason("rows-retracted", f"{told} were taken away; the view follows as any other")
+        if self.policy is Policy.STRICT:
+            raise not_incremental(self.view, (reason,))
+        return (reason,)
 
     def _full(self, position: Position) -> _Done:
         """Overwrite everything; the first time the storage table is made."""
@@ -441,6 +463,7 @@ class _Done:
     frontier: Frontier | None = None
     changed: int | None = None
     steps: tuple[StepRun, ...] = ()
+    reasons: tuple[Reason, ...] = ()
 
 
 def _is_nothing(write: Write) -> bool:

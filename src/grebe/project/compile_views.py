@@ -62,7 +62,9 @@ class Builder:
         refuse_other_format(view)
         self.say(f"compiling {view.name}")
         try:
-            return self.engine.compile(definition_of(view))
+            made = self.engine.compile(definition_of(view))
+            refuse_shrinking(view, made)
+            return made
         except GrebeError as error:
             raise view.statement.placed(error) from error
 
@@ -104,7 +106,7 @@ class Builder:
     def _sign(self, view: Definition) -> object:
         """What a compiled view was made of: another one has to be compiled again."""
         above = [self.engine.views[name] for name in view.parents_among(self.engine.views)]
-        return (view.text, view.policy, view.lag, view.schedule, [id(parent) for parent in above])
+        return (view.text, view.policy, view.timing, [id(parent) for parent in above])
 
     def _refuse_overtaken(self, view: Definition, record: ViewRecord) -> ViewRecord | None:
         """The record there is now, unless people said something else since the view was read.
@@ -282,6 +284,20 @@ def overtaken(view: Definition) -> ConflictError:
     )
 
 
+def refuse_shrinking(view: Definition, made: CompiledView) -> None:
+    """Nothing, unless rows are promised to be added only, of a query that may take some away."""
+    from grebe.compiler.algebra.facts import is_monotone
+
+    if view.timing.adds_only and not is_monotone(made.plan.definition):
+        raise DefinitionError(
+            f'view "{view.name}" cannot have the strategy "append"',
+            detail="a row that is added to a source may take rows away: only filters, columns, joins"
+            " and UNION ALL leave every row where it is",
+            hint="leave the strategy out: the view equals its query either way",
+            code="not-append-only",
+        )
+
+
 def refuse_other_format(view: Definition) -> None:
     """Nothing when the view's catalog has the format that USING asks for, or it asks for none."""
     wanted, settings = view.statement.using, view.settings
@@ -330,9 +346,8 @@ def _properties(view: Definition) -> tuple[tuple[str, str], ...]:
     """What the storage table keeps, so that a lost registry can be written again."""
     own = StoredProperties(
         definition=view.text,
-        lag=view.lag,
-        schedule=view.schedule,
         file=view.file,
+        **dict(view.timing.said),
         project=project_id(view.settings),
         properties=pairs_text(view.properties),
     )
@@ -370,8 +385,9 @@ def record_of(view: Definition, compiled: CompiledView) -> ViewRecord:
         name=view.key,
         definition=view.text,
         policy=view.policy,
-        lag=view.lag,
-        schedule=view.schedule,
+        lag=view.timing.lag,
+        schedule=view.timing.schedule,
+        timing=view.timing.others,
         properties=view.properties,
         fingerprint=compiled.fingerprint,
         storage=str(compiled.storage_name),

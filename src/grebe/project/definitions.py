@@ -6,7 +6,7 @@ A text that is the one last compiled is not parsed again: what was remembered of
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,7 @@ from grebe.project.read_definition import (
 from grebe.project.summary import Summary, text_digest
 from grebe.registry.records import ViewRecord
 from grebe.stored_properties import is_own
+from grebe.view_timing import Timing, Trigger, timing_of
 
 if TYPE_CHECKING:
     from grebe.compiler.text.declarative.sql import Columns
@@ -133,16 +134,24 @@ class Definition:
         return self.header.policy or Policy.AUTO
 
     @property
+    def timing(self) -> Timing:
+        """When it is refreshed by itself, and when it is late."""
+        known = self.record if self.is_as_recorded else None
+        if known is None:
+            return self.header.timing
+        if known.timing is None:
+            return _timing_of_old(known, self.header.timing)
+        return timing_of(dict(known.timing), known.lag, known.schedule)
+
+    @property
     def lag(self) -> str | None:
         """How old the data may be."""
-        known = self.record if self.is_as_recorded else None
-        return known.lag if known else self.header.lag
+        return self.timing.lag
 
     @property
     def schedule(self) -> str | None:
         """When it is refreshed by itself."""
-        known = self.record if self.is_as_recorded else None
-        return known.schedule if known else self.header.schedule
+        return self.timing.schedule
 
     @property
     def seen(self) -> ViewRecord | None:
@@ -179,6 +188,14 @@ class Definition:
     def tables(self) -> tuple[str, ...]:
         """Every table that its query names, in full; none when it cannot be read."""
         return tables_in(self.text, lambda: self.query, self.settings)
+
+
+def _timing_of_old(record: ViewRecord, said: Timing) -> Timing:
+    """What the record of an older version means: it kept a grace as the lag, and no trigger."""
+    lag_is_grace = said.grace is not None and record.lag == said.grace
+    trigger = None if record.schedule and said.trigger == Trigger.UPDATE else said.trigger
+    lag = None if lag_is_grace else record.lag
+    return replace(said, lag=lag, schedule=record.schedule, trigger=trigger)
 
 
 Compiled = Callable[[Definition], Mapping[str, str] | None]

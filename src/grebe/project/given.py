@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from grebe.model import Policy, TableName
 from grebe.project.definitions import SUFFIXES, Definition, outside
 from grebe.project.read_definition import digest_of, read_header, unreadable
 from grebe.registry.records import ViewRecord
+from grebe.view_timing import with_given
 
 if TYPE_CHECKING:
     from grebe.project.workspace import Workspace
@@ -28,8 +29,8 @@ class Given:
     name: str | None
     definition: GivenDefinition | None
     policy: Policy | str | None = None
-    lag: str | None = None
-    schedule: str | None = None
+    timing: Mapping[str, object] = field(default_factory=dict)
+    """When it is to be refreshed, by the names of the settings."""
 
 
 def policy_given(policy: Policy | str | None) -> Policy | None:
@@ -114,12 +115,14 @@ def new_view(workspace: Workspace, given: Given, *, replaces: bool) -> Definitio
     if known is not None and known.file:
         raise in_file(known)
     policy = policy_given(given.policy) or statement.policy or Policy.AUTO
+    timing = with_given(statement.timing, given.timing)
     record = ViewRecord(
         str(name),
         text,
         policy=policy,
-        lag=checked(given.lag, statement.lag, "lag"),
-        schedule=checked(given.schedule, statement.schedule, "schedule"),
+        lag=timing.lag,
+        schedule=timing.schedule,
+        timing=timing.others,
         compiled=known.record.compiled if known and known.record else None,
         fingerprint=known.record.fingerprint if known and known.record else None,
     )
@@ -161,20 +164,6 @@ class Unsaved(Definition):
     def parents_among(self, names: Mapping[str, Any]) -> tuple[str, ...]:
         """Of the text: the record has none yet."""
         return tuple(name for name in self.tables if name in names)
-
-
-def checked(given: str | None, default: str | None, what: str) -> str | None:
-    """A lag or a schedule that means something; an empty text means none."""
-    from grebe.schedule import checked_lag, schedule
-
-    if given is None:
-        return default
-    if not given.strip():
-        return None
-    if what == "lag":
-        return checked_lag(given)
-    schedule(given)
-    return given
 
 
 _NAME = re.compile(r"(?:`(?:[^`]|``)+`|[\w$-]+)(?:\.(?:`(?:[^`]|``)+`|[\w$-]+))*")

@@ -16,7 +16,6 @@ from grebe.project.definitions import Definition
 from grebe.project.given import (
     Given,
     Unsaved,
-    checked,
     in_file,
     kept_instead,
     new_view,
@@ -30,6 +29,7 @@ from grebe.registry.records import ViewRecord
 from grebe.secrets import names_secret
 from grebe.stored_properties import StoredProperties, is_own, pairs_text
 from grebe.view_graph import descendants, levels
+from grebe.view_timing import OTHERS, with_given
 
 if TYPE_CHECKING:
     from grebe.compiler.text.statement import Statement
@@ -77,11 +77,13 @@ def alter(
     said = _read_change(workspace, view, text)
     policy = policy_given(given.policy) or (said and said.policy) or Policy(record.policy)
     merged = {**dict(record.properties), **_free(properties)}
+    timing = with_given(view.timing.overlaid(said.timing) if said else view.timing, given.timing)
     new = replace(
         record,
         policy=policy,
-        lag=checked(given.lag, (said and said.lag) or record.lag, "lag"),
-        schedule=checked(given.schedule, (said and said.schedule) or record.schedule, "schedule"),
+        lag=timing.lag,
+        schedule=timing.schedule,
+        timing=timing.others,
         properties=tuple(sorted(merged.items())),
     )
     if text is not None:
@@ -163,11 +165,13 @@ def _keep_in_storage(workspace: Workspace, view: Definition, record: ViewRecord)
         return
     if workspace.tables.position(view.facts.storage, workspace.session) is None:
         return
+    said = dict(record.timing or ())
     kept = StoredProperties(
         policy=record.policy,
         lag=record.lag or "",
         schedule=record.schedule or "",
         properties=pairs_text(record.properties),
+        **{name: said.get(name, "") for name in OTHERS},
     )
     own = {**kept.to_properties(), **dict(record.properties)}
     workspace.tables.keep(view.facts.storage, workspace.session, own)

@@ -15,6 +15,7 @@ from grebe.project.ownership import PROPERTY, project_id
 from grebe.registry.records import ViewRecord
 from grebe.stored_properties import KEYS, StoredProperties, pairs_of
 from grebe.tabular import Tabular
+from grebe.view_timing import OTHERS
 
 if TYPE_CHECKING:
     from grebe.project.workspace import Workspace
@@ -138,12 +139,15 @@ def _write_lost_records(
 
 def _record(name: str, found: Mapping[str, str]) -> ViewRecord:
     stored = StoredProperties.from_properties(found)
+    texts = [(name, getattr(stored, name)) for name in OTHERS]
+    is_old = all(text is None for _, text in texts)
     return ViewRecord(
         name,
         stored.definition or found[KEYS["sql"]],
         policy="auto" if stored.policy is None else stored.policy,
         lag=stored.lag or None,
         schedule=stored.schedule or None,
+        timing=None if is_old else tuple(sorted((name, text) for name, text in texts if text)),
         properties=pairs_of(stored.properties),
         fingerprint=stored.fingerprint,
     )

@@ -14,6 +14,7 @@ views = Table(
     Column("policy", Text, nullable=False),
     Column("lag", Text),
     Column("schedule", Text),
+    Column("timing", Text),
     Column("properties", Text, nullable=False),
     Column("fingerprint", Text),
     Column("storage", Text),

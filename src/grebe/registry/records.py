@@ -67,6 +67,8 @@ class ViewRecord:
     policy: str = "auto"
     lag: str | None = None
     schedule: str | None = None
+    timing: tuple[tuple[str, str], ...] | None = None
+    """When it is refreshed, beside lag and schedule; None: an older version wrote the record."""
     properties: tuple[tuple[str, str], ...] = ()
     fingerprint: str | None = None
     storage: str | None = None
@@ -80,7 +82,7 @@ class ViewRecord:
     @property
     def said(self) -> tuple[object, ...]:
         """What people said of the view; all else is found out again from that."""
-        return self.definition, self.policy, self.lag, self.schedule, self.properties
+        return self.definition, self.policy, self.lag, self.schedule, self.timing, self.properties
 
 
 @dataclass(frozen=True, slots=True)

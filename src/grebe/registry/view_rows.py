@@ -37,6 +37,7 @@ def change(connection: sa.Connection, view: ViewRecord, seen: ViewRecord | None)
         views.c.policy == seen.policy,
         views.c.lag.is_not_distinct_from(seen.lag),
         views.c.schedule.is_not_distinct_from(seen.schedule),
+        views.c.timing.is_not_distinct_from(_timing_text(seen)),
         views.c.properties == json.dumps(seen.properties),
     )
     statement = sa.update(views).where(views.c.name == view.name, *said).values(_values(view))
@@ -53,6 +54,7 @@ def _values(view: ViewRecord) -> dict[str, Any]:
         "policy": view.policy,
         "lag": view.lag,
         "schedule": view.schedule,
+        "timing": _timing_text(view),
         "properties": json.dumps(view.properties),
         "fingerprint": view.fingerprint,
         "storage": view.storage,
@@ -83,6 +85,7 @@ def _record(row: sa.Row[tuple[object, ...]]) -> ViewRecord:
             policy=Policy(row.policy),
             lag=row.lag,
             schedule=row.schedule,
+            timing=None if row.timing is None else _pairs(row.timing),
             properties=_pairs(row.properties),
             fingerprint=row.fingerprint,
             storage=row.storage,
@@ -90,6 +93,10 @@ def _record(row: sa.Row[tuple[object, ...]]) -> ViewRecord:
             compiled=row.compiled,
             updated_at=as_time(row.updated_at),
         )
+
+
+def _timing_text(view: ViewRecord) -> str | None:
+    return None if view.timing is None else json.dumps(view.timing)
 
 
 def _pairs(text: str) -> tuple[tuple[str, str], ...]:

@@ -17,13 +17,13 @@ from sqlglot.tokenizer_core import Token, TokenType
 from grebe.compiler.text.threshold import checked_share
 from grebe.errors import DefinitionError, GrebeError, SqlSyntaxError, Where, did_you_mean
 from grebe.model import Check, Policy
-from grebe.schedule import checked_lag, schedule
 from grebe.secrets import names_secret
 from grebe.stored_properties import KEYS, OWN, is_own
+from grebe.view_timing import NOTHING_SAID, READERS, Timing
 
 T = TypeVar("T")
 
-_SET: Final = ("policy", "lag", "schedule", "tags", "threshold", "check")
+_SET: Final = ("policy", *READERS, "tags", "threshold", "check")
 PROPERTIES: Final = tuple(KEYS[name] for name in _SET)
 """Properties that a person may set; all others that begin with grebe. are the engine's own."""
 
@@ -37,7 +37,7 @@ _POLICIES: Final = {
 }
 _CLAUSES: Final = (
     "COMMENT", "PARTITIONED", "PARTITIONED BY", "CLUSTER", "CLUSTER BY", "USING", "TBLPROPERTIES",
-    "REFRESH", "SCHEDULE", "TARGET_LAG",
+    "REFRESH", "SCHEDULE", "TARGET_LAG", "TRIGGER", "VERIFY",
 )  # fmt: skip
 _SHAPE: Final = "write a SELECT, or CREATE MATERIALIZED VIEW name AS SELECT …"
 _QUERY_STARTS: Final = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "(")
@@ -58,14 +58,23 @@ class Statement:
     clustered_by: tuple[str, ...] = ()
     using: str | None = None
     policy: Policy | None = None
-    lag: str | None = None
-    schedule: str | None = None
+    timing: Timing = NOTHING_SAID
     tags: tuple[str, ...] = ()
     properties: tuple[tuple[str, str], ...] = ()
     text: str = field(default="", compare=False)
     start: int = field(default=0, compare=False)
     """Where the query begins in the text."""
     file: str | None = field(default=None, compare=False)
+
+    @property
+    def lag(self) -> str | None:
+        """How old its data may be."""
+        return self.timing.lag
+
+    @property
+    def schedule(self) -> str | None:
+        """When it is refreshed by itself."""
+        return self.timing.schedule
 
     def placed(self, error: GrebeError) -> GrebeError:
         """The same error, its place counted in the whole text instead of in the query."""
@@ -145,6 +154,11 @@ def _tokens(text: str, file: str | None) -> list[Token]:
         ) from None
 
 
+def _field(key: str) -> str:
+    """The name of a setting in a key of grebe's own; people write it with either sign between words."""
+    return key.removeprefix(OWN).replace("-", "_")
+
+
 def _query(text: str, start: int) -> str:
     return text[start:].rstrip().rstrip(";").rstrip()
 
@@ -168,6 +182,7 @@ class _Reader:
         self.tokens = tokens
         self.at = 0
         self.found: dict[str, object] = {}
+        self.timing: dict[str, str | None] = {}
         self.properties: dict[str, str] = {}
 
     def statement(self) -> Statement:
@@ -186,7 +201,9 @@ class _Reader:
         if self.at >= len(self.tokens):
             raise self._wrong("a query is missing after AS")
         start = self._now().start
+        timing = self._checked(lambda _: Timing(**self.timing).checked(), "")
         return Statement(
+            timing=timing,
             query=_query(self.text, start),
             name=name,
             replaces=replaces,
@@ -213,6 +230,8 @@ class _Reader:
             "REFRESH": self._refresh_policy,
             "SCHEDULE": self._schedule,
             "TARGET_LAG": self._target_lag,
+            "TRIGGER": self._trigger,
+            "VERIFY": self._verify,
         }
         word = self._now("AS and a query").text.upper()
         clause = clauses.get(word)
@@ -243,20 +262,41 @@ class _Reader:
         self._set("policy", self._checked(policy_of, " ".join(words)))
 
     def _schedule(self) -> None:
-        begin = self._now("EVERY or CRON").start
+        self._time("schedule", self._words("EVERY or CRON"))
+
+    def _words(self, wanted: str) -> str:
+        """The text up to the next clause."""
+        begin = self._now(wanted).start
         while not any(self._sees(word) for word in (*_CLAUSES, "AS")) and self.at < len(
             self.tokens
         ):
             self.at += 1
-        words = " ".join(self.text[begin : self.tokens[self.at - 1].end + 1].split())
-        self._checked(schedule, words)
-        self._set("schedule", words)
+        return " ".join(self.text[begin : self.tokens[self.at - 1].end + 1].split())
+
+    def _trigger(self) -> None:
+        self._expect("ON", instead="TRIGGER is followed by ON UPDATE")
+        self._expect("UPDATE", instead="TRIGGER is followed by ON UPDATE")
+        self._time("trigger", "update")
+        if self._skip("AT"):
+            self._expect("MOST")
+            self._expect("EVERY")
+            self._time("at_most_every", self._words("a length of time"))
+
+    def _verify(self) -> None:
+        self._expect("EVERY", instead="VERIFY is followed by EVERY and a length of time")
+        self._time("verify", self._words("a length of time"))
 
     def _target_lag(self) -> None:
         self._expect("=")
         token = self._now("a lag")
         text = self._string() if token.token_type is TokenType.STRING else self._word()
-        self._set("lag", self._checked(checked_lag, text))
+        self._time("lag", text)
+
+    def _time(self, what: str, text: str) -> None:
+        """One setting of when the view is refreshed."""
+        if what in self.timing:
+            raise self._wrong(f"{what.replace('_', ' ')} is given twice")
+        self.timing[what] = self._checked(READERS[what], text)
 
     def _table_properties(self) -> None:
         self._expect("(")
@@ -272,17 +312,15 @@ class _Reader:
         self._expect(")")
 
     def _is_set(self, key: str) -> bool:
-        return key in PROPERTIES and key.removeprefix(OWN) in self.found
+        return key in PROPERTIES and _field(key) in {*self.found, *self.timing}
 
     def _property(self, key: str, value: str) -> None:
-        match key.removeprefix(OWN) if key in PROPERTIES else None:
+        key = KEYS.get(_field(key), key) if is_own(key) else key
+        match _field(key) if key in PROPERTIES else None:
             case "policy":
                 self._set("policy", self._checked(policy_of, value))
-            case "lag":
-                self._set("lag", self._checked(checked_lag, value))
-            case "schedule":
-                self._checked(schedule, value)
-                self._set("schedule", value)
+            case str() as what if what in READERS:
+                self._time(what, value)
             case "tags":
                 tags = tuple(sorted({tag.strip() for tag in value.split(",")} - {""}))
                 self._set("tags", tags)

@@ -13,8 +13,8 @@ from grebe.schedule import Cron, duration
 
 PROJECTIONS: Final = ("olap", "oltp", "both")
 MODES: Final = ("streaming", "scheduled", "manual")
-STRATEGIES: Final = ("replace",)
-"""A view equals its query: `append`, which keeps what the query no longer gives, is not one."""
+STRATEGIES: Final = ("replace", "append")
+"""A view equals its query in both: `append` promises that rows are only ever added."""
 BACKENDS: Final = ("native", "iceberg", "delta")
 BUCKETS: Final = ("minute", "hour", "day", "week", "month", "quarter", "year")
 AGGREGATES: Final = ("$count", "$sum", "$avg", "$min", "$max", "$first", "$last", "$stddev", "$variance")  # fmt: skip
@@ -60,6 +60,7 @@ class Refreshed:
     mode: str = "streaming"
     schedule: str | None = None
     timezone: str = "UTC"
+    strategy: str = "replace"
     grace: str | None = None
     retention: str | None = None
     backend: str | None = None
@@ -315,8 +316,8 @@ def _refresh(value: object) -> Refreshed:
             hint = did_you_mean(str(key), _REFRESH) or f"keys: {', '.join(_REFRESH)}"
             raise wrong("INVALID_REFRESH", f"$refresh.{key}", f'"{key}" is unknown', hint)
     mode = _one_of(value, "mode", MODES, "INVALID_REFRESH_MODE", "streaming", "$refresh.")
-    _one_of(value, "strategy", STRATEGIES, "INVALID_STRATEGY", "replace", "$refresh.")
     return Refreshed(
+        strategy=_one_of(value, "strategy", STRATEGIES, "INVALID_STRATEGY", "replace", "$refresh."),
         mode=mode,
         schedule=_cron(value, mode),
         timezone=value.get("timezone", "UTC"),

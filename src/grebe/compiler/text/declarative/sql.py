@@ -19,6 +19,7 @@ from grebe.compiler.text.statement import Statement
 from grebe.errors import UnknownTableError, did_you_mean
 from grebe.schedule import duration
 from grebe.sql_text import literal, made, quote, quote_path
+from grebe.view_timing import Timing
 
 Columns = Callable[[str], Mapping[str, str]]
 """The columns of a table and their types, by name; raises when there is no such table."""
@@ -31,6 +32,7 @@ _LAYOUTS: Final = {
     },
     "both": {},
 }
+_TRIGGERS: Final = {"streaming": "update", "manual": "manual"}
 _TIMES: Final = ("date", "timestamp", "timestamp_ntz")
 _CALLS: Final = {
     "$sum": "SUM({})",
@@ -55,8 +57,12 @@ def header_of(known: Declared) -> Statement:
         query="",
         name=tuple(known.name.split(".")),
         using=None if refresh.backend == "native" else refresh.backend,
-        lag=refresh.grace,
-        schedule=schedule,
+        timing=Timing(
+            trigger=_TRIGGERS.get(refresh.mode),
+            schedule=schedule,
+            grace=refresh.grace,
+            strategy=None if refresh.strategy == "replace" else refresh.strategy,
+        ).checked(),
         properties=tuple(sorted(properties.items())),
     )
 
