@@ -26,6 +26,8 @@ class Place(StrEnum):
     READING = "reading"
     """Rows of a view are read."""
     COMMAND = "command line"
+    SERVER = "server"
+    """Asked over HTTP."""
     PROGRAM = "program"
     """A DuckLake program is made or run."""
 
@@ -51,6 +53,7 @@ class QueryReason:
 
 _OPEN, _CREATE, _REFRESH = (Place.OPENING,), (Place.CREATION,), (Place.REFRESH,)
 _STATUS, _COMMAND, _PROGRAM = (Place.STATUS,), (Place.COMMAND,), (Place.PROGRAM,)
+_SERVER = (Place.SERVER,)
 _RUN = (Place.REFRESH, Place.STATUS)
 _SOURCE = (Place.CREATION, Place.REFRESH, Place.STATUS, Place.VERIFY)
 _TEXT = (Place.CREATION, Place.PROGRAM)
@@ -399,6 +402,28 @@ CODES: Final[dict[str, Code]] = {
         _CREATE,
     ),
     "bad-policy": Code("The policy does not exist.", "auto, incremental, strict or full", _CREATE),
+    "bad-address": Code(
+        "The text is not an address to listen at.",
+        "write host:port, such as 127.0.0.1:8765",
+        _COMMAND,
+    ),
+    "port-in-use": Code(
+        "The server cannot listen there.", "give another address with --listen", _COMMAND
+    ),
+    "token-needed": Code(
+        "Others could reach the server without a token, or the token is too short.",
+        "set GREBE_WEB__TOKEN, or listen at 127.0.0.1",
+        _COMMAND,
+    ),
+    "wrong-host": Code(
+        "The server was asked under a name that is not its own.", "add it to [web] hosts", _SERVER
+    ),
+    "wrong-origin": Code("A page of another site asked the server.", "", _SERVER),
+    "wrong-token": Code(
+        "The token is missing or wrong.", "send it: Authorization: Bearer …", _SERVER
+    ),
+    "request-too-large": Code("A request is larger than allowed.", "send it in parts", _SERVER),
+    "bad-limit": Code("The number of runs that is asked for is none.", "write 1 to 1000", _SERVER),
     "bad-trigger": Code(
         "The text is not a trigger, or a setting belongs to another trigger than the view's.",
         'write TRIGGER ON UPDATE, or trigger = "update"',
