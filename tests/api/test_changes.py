@@ -150,7 +150,8 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kept:
             view.policy,
             view.lag,
             view.schedule,
-            view.properties,
+            properties=view.properties,
+            timing=view.timing.others,
             compiled=known,
         )
 
