@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import grebe
+from grebe.known_formats import KNOWN
 
 PACKAGE = Path(grebe.__file__).parent
 FORMATS = PACKAGE / "formats"
@@ -72,6 +73,25 @@ def test_every_kind_of_import_closes_a_circle(text: str, tmp_path: Path) -> None
     assert circle(package) == []
     (package / "two.py").write_text("from house.one import thing")
     assert {"house.one", "house.two"} <= set(circle(package))
+
+
+def test_no_table_format_knows_another() -> None:
+    """A folder below `formats/` is one; what they share knows none of them."""
+    known = trees()
+    folders = {f"grebe.formats.{path.name}" for path in FORMATS.iterdir() if path.is_dir()}
+    assert folders >= {known_format.module.rpartition(".")[0] for known_format in KNOWN}
+
+    def folder(module: str) -> str:
+        return next((name for name in folders if f"{module}.".startswith(f"{name}.")), "shared")
+
+    crossing = {
+        (name, other)
+        for name, tree in known.items()
+        if name.startswith("grebe.formats.")
+        for other in imported(name, tree, known)
+        if folder(other) not in ("shared", folder(name))
+    }
+    assert crossing == set()
 
 
 def test_no_two_modules_have_one_name() -> None:

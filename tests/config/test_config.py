@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grebe.config import Settings, TableFormat, cache_folder, load, split_name
+from grebe.config import Settings, cache_folder, load, split_name
 from grebe.errors import ConfigError, UnknownTableError
 from grebe.model import TableName
 
@@ -40,7 +40,7 @@ def test_without_a_file_the_embedded_default(tmp_path: Path) -> None:
     settings = load(tmp_path, {})
     (catalog,) = settings.catalogs
     assert settings.file is None
-    assert (catalog.name, catalog.format, catalog.type) == ("lake", TableFormat.ICEBERG, "jdbc")
+    assert (catalog.name, str(catalog.format), catalog.type) == ("lake", "iceberg", "jdbc")
     assert catalog.uri == f"jdbc:sqlite:{tmp_path}/.grebe/catalog.db?journal_mode=WAL"
     assert catalog.root == f"{tmp_path}/.grebe/warehouse"
     assert settings.spark.master == "local[*]"

@@ -13,7 +13,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from grebe.config import CatalogSettings, Settings, load
-from grebe.engine.extras import EXTRAS
 from grebe.errors import GrebeError, MissingExtraError, ProjectMovedError, UnknownTableError
 from grebe.model import TableName
 from grebe.registry.records import ViewRecord
@@ -188,7 +187,7 @@ def _catalogs(settings: Settings) -> Iterator[tuple[str, Callable[[], str]]]:
 
 
 def _catalog(settings: Settings, catalog: CatalogSettings) -> str:
-    for package, extra in EXTRAS[catalog.format]:
+    for package, extra in catalog.format.packages(catalog.uri or ""):
         _package(package, extra)
     if catalog.spark_catalog or settings.spark.remote:
         return f"{catalog.format}; only Spark can tell more"
@@ -212,9 +211,8 @@ def _reach(settings: Settings, catalog: str) -> str:
 
 
 def _answers(settings: Settings, catalog: str) -> str:
-    from grebe.formats.iceberg.moving import catalog_file
-
-    file = catalog_file(settings.address(settings.catalog(catalog)))
+    known = settings.catalog(catalog)
+    file = known.format.first_file(settings.address(known))
     return "is made at the first start of Spark" if file and not file.exists() else "answers"
 
 

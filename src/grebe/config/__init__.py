@@ -15,7 +15,6 @@ from grebe.config.settings_model import (
     Site,
     Spark,
     StorageSettings,
-    TableFormat,
     ViewSettings,
 )
 from grebe.config.table_names import split_name
@@ -34,7 +33,6 @@ __all__ = [
     "Site",
     "Spark",
     "StorageSettings",
-    "TableFormat",
     "ViewSettings",
     "cache_folder",
     "load",

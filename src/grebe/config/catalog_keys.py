@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
-from grebe.config.settings_model import EMBEDDED_CATALOG, HOME_NAME, CatalogSettings, TableFormat
+from grebe.config.settings_model import EMBEDDED_CATALOG, HOME_NAME, CatalogSettings
 from grebe.config.written_values import Checked, dotted
 from grebe.errors import ConfigError
+from grebe.formats.table_format import TableFormat, table_format, table_formats
+from grebe.known_formats import format_names
 
-_LAKE_FILE = re.compile(r"(ducklake:|(?:ducklake:)?sqlite:)?([^:]+)")
-"""A file behind DuckLake's prefixes, or a bare path."""
 _CATALOG_NAME = re.compile(r"[A-Za-z_][\w-]*", re.ASCII)
 
 
@@ -49,19 +50,18 @@ def _catalog(
     if "format" not in keys:
         raise ConfigError(
             f"{where} has no format",
-            detail=f"allowed: {', '.join(TableFormat)}",
+            detail=f"allowed: {', '.join(format_names())}",
             hint=f'write [catalogs.{name}] format = "iceberg"',
         )
-    form = TableFormat(keys["format"])
+    form = table_format(keys["format"])
     _refuse_contradiction(where, form, keys)
     root = _absolute(file.parent, keys["root"]) if "root" in keys else None
-    uri = _absolute_uri(file.parent, keys["uri"]) if "uri" in keys else None
+    uri = keys.get("uri")
+    if uri is not None:
+        uri = form.absolute_uri(uri, partial(_absolute, file.parent))
     kind = keys.get("type")
-    if form is TableFormat.ICEBERG and "spark_catalog" not in keys:
-        if kind is None:
-            kind = _iceberg_type(uri)
-        if uri is None and kind == "jdbc":
-            uri = f"jdbc:sqlite:{root}/catalog.db?journal_mode=WAL"
+    if "spark_catalog" not in keys:
+        uri, kind = form.completed(uri, root, kind)
     return CatalogSettings(name, form, uri, root, keys.get("spark_catalog"), kind, options)
 
 
@@ -72,50 +72,23 @@ def _refuse_contradiction(where: str, form: TableFormat, keys: Mapping[str, str]
                 f"{where} has both spark_catalog and {extra[0]}",
                 detail="a catalog that Spark already has brings its own place",
             )
-        if form is TableFormat.DUCKLAKE:
-            raise ConfigError(f"{where}: DuckLake is no Spark catalog", hint="give a uri")
-    elif form is TableFormat.DUCKLAKE:
-        if "uri" not in keys:
-            raise ConfigError(f"{where} has no uri", hint='write uri = "catalog.ducklake"')
-    elif "root" not in keys and (form is not TableFormat.ICEBERG or "uri" not in keys):
-        raise ConfigError(
-            f"{where} has no place", hint='give a root folder, a uri, or spark_catalog = "…"'
-        )
-    if "type" in keys and form is not TableFormat.ICEBERG:
-        raise ConfigError(f"{where}: key type is for Iceberg only")
-
-
-def _iceberg_type(uri: str | None) -> str:
-    match (uri or "jdbc:").partition(":")[0]:
-        case "http" | "https":
-            return "rest"
-        case "thrift":
-            return "hive"
-    return "jdbc"
+        if not form.in_spark:
+            raise ConfigError(f"{where}: {form.title} is no Spark catalog", hint="give a uri")
+    elif not keys.keys() & set(form.places):
+        missing, hint = form.no_place
+        raise ConfigError(f"{where} {missing}", hint=hint)
+    if "type" in keys and not form.types:
+        titles = " and ".join(other.title for other in table_formats() if other.types)
+        raise ConfigError(f"{where}: key type is for {titles} only")
 
 
 def _absolute(base: Path, text: str) -> str:
     return text if "://" in text else str((base / Path(text).expanduser()).resolve())
 
 
-def _absolute_uri(base: Path, uri: str) -> str:
-    scheme = "jdbc:sqlite:"
-    if uri.startswith(scheme):
-        file, mark, parameters = uri.removeprefix(scheme).partition("?")
-        place = file if file.startswith((":", "file:")) else _absolute(base, file)
-        # WAL lets a reader of the catalog go on beside the writer.
-        return f"{scheme}{place}?{parameters if mark else 'journal_mode=WAL'}"
-    lake = _LAKE_FILE.fullmatch(uri)
-    return f"{lake[1] or ''}{_absolute(base, lake[2])}" if lake else uri
-
-
 def embedded(folder: Path) -> CatalogSettings:
     """The catalog of a project that describes none."""
     home = folder / HOME_NAME
-    return CatalogSettings(
-        name=EMBEDDED_CATALOG,
-        format=TableFormat.ICEBERG,
-        uri=f"jdbc:sqlite:{home}/catalog.db?journal_mode=WAL",
-        root=f"{home}/warehouse",
-        type="jdbc",
-    )
+    form = table_format("iceberg")
+    uri = form.absolute_uri("jdbc:sqlite:catalog.db", lambda file: str(home / file))
+    return CatalogSettings(EMBEDDED_CATALOG, form, uri, root=f"{home}/warehouse", type="jdbc")

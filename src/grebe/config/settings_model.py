@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 
 from grebe.compiler.text.declarative.links import Link
 from grebe.config.table_names import split_name
 from grebe.errors import UnknownTableError, did_you_mean
+from grebe.formats.table_format import TableFormat
 from grebe.model import CatalogAddress, Check, TableName
 
 FILE_NAME = "grebe.toml"
@@ -17,15 +17,6 @@ HOME_NAME = ".grebe"
 PLACE_NAME = "place.json"
 EMBEDDED_CATALOG = "lake"
 DEFAULT_SCHEMA = "main"
-
-
-class TableFormat(StrEnum):
-    """The table formats a catalog can hold."""
-
-    ICEBERG = "iceberg"
-    DELTA = "delta"
-    DUCKLAKE = "ducklake"
-    PARQUET = "parquet"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, unquote
 
-from grebe.config.settings_model import FILE_NAME, TableFormat
+from grebe.config.settings_model import FILE_NAME
 from grebe.errors import ConfigError, did_you_mean
+from grebe.formats.table_format import table_formats
+from grebe.known_formats import format_names
 from grebe.model import Check
 from grebe.secrets import keep_secret, looks_secret, names_secret, secrets_in
 from grebe.sql_text import pair_value
@@ -56,13 +58,6 @@ _SECTIONS: Mapping[str, Mapping[str, Key]] = {
         "shuffle_partitions": Key(int, smallest=1),
     },
 }
-_CATALOG: Mapping[str, Key] = {
-    "format": Key(str, tuple(TableFormat)),
-    "uri": Key(),
-    "root": Key(),
-    "spark_catalog": Key(),
-    "type": Key(str, ("jdbc", "rest", "hadoop", "hive", "glue")),
-}
 _RELATION: Mapping[str, Key] = {
     "to": Key(),
     "column": Key(),
@@ -76,6 +71,18 @@ _SCHEME_OF_A_HEADER = re.compile(r"\s*(?:bearer|basic|token|apikey)?\s*", re.IGN
 _BEFORE_HOST = re.compile(r"://[^@]*$")
 _IN_QUERY = re.compile(r"://.*[?&;][^=&;]*=$", re.DOTALL)
 _IN_PAIRS = re.compile(r"(?:^|[\s:])\w+=$")
+
+
+def _catalog_keys() -> Mapping[str, Key]:
+    """What may be said of a catalog, of whichever format."""
+    types = dict.fromkeys(kind for form in table_formats() for kind in form.types)
+    return {
+        "format": Key(str, format_names()),
+        "uri": Key(),
+        "root": Key(),
+        "spark_catalog": Key(),
+        "type": Key(str, tuple(types)),
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +141,7 @@ class WrittenValue:
             case ("listeners", name):
                 raise ConfigError(f"{self.place} must be a table", hint=f"write [listeners.{name}]")
             case ("catalogs", _, name):
-                known: Mapping[str, Key] = _CATALOG
+                known: Mapping[str, Key] = _catalog_keys()
             case ("relations", _, _, name):
                 known = _RELATION
             case (section, name) if section in _SECTIONS:

@@ -12,13 +12,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from grebe.config import CatalogSettings, Settings, Site, TableFormat
+from grebe.config import CatalogSettings, Settings, Site
 from grebe.engine.place import embedded, is_there, moved_from, stray_of, write_site
 from grebe.errors import ConfigError, LeaseHeldError
 from grebe.formats.failpoints import reach
 from grebe.formats.files import local_path
 from grebe.formats.moved_folders import Move, MovedTables
-from grebe.model import CatalogAddress
 
 PLACES = ("adopt.locked", "adopt.written", "adopt.pointed", "adopt.moved", "adopt.settled")
 
@@ -53,7 +52,7 @@ def adopt(settings: Settings) -> Adopted:
         done, seen = MovedTables(), [former]
         while True:
             for form, place in embedded(settings):
-                done.add(_adopt_tables(form, place, Move(str(seen[-1]), place.folder)))
+                done.add(form.adopt(place, Move(str(seen[-1]), place.folder)))
                 reach("adopt.moved")
             # Adopted, killed and moved once more, it names more than one folder.
             other = stray_of(settings)
@@ -85,24 +84,6 @@ def _alone(settings: Settings) -> Iterator[None]:
         yield
 
 
-def _adopt_tables(form: TableFormat, place: CatalogAddress, move: Move) -> MovedTables:
-    match form:
-        case TableFormat.ICEBERG:
-            from grebe.formats.iceberg.moving import adopt as adopted
-
-            return adopted(place, move)
-        case TableFormat.DUCKLAKE:
-            from grebe.formats.ducklake.moving import adopt as adopted
-
-            return adopted(place, move)
-        case TableFormat.DELTA:
-            from grebe.formats.delta.moving import adopt as adopted
-
-            return adopted(place, move)
-        case TableFormat.PARQUET:
-            return MovedTables()
-
-
 def _refuse_former_settings(settings: Settings, former: Path) -> None:
     """Nothing, unless grebe.toml itself says where the project lay."""
     for catalog in settings.catalogs:
@@ -128,7 +109,7 @@ def _refuse_torn(settings: Settings, former: Path) -> None:
     inside = {place.catalog for _, place in embedded(settings)}
     for catalog in settings.catalogs:
         root = local_path(catalog.root) if catalog.root else None
-        if root is None or catalog.name in inside or catalog.format is TableFormat.PARQUET:
+        if root is None or catalog.name in inside or not catalog.format.names_paths:
             continue
         if Path(root).is_relative_to(settings.folder):
             raise ConfigError(
@@ -140,26 +121,13 @@ def _refuse_torn(settings: Settings, former: Path) -> None:
     if not is_there(former):
         return
     for form, place in embedded(settings):
-        for table in _outside(form, place, Move(str(former), place.folder)):
+        for table in form.outside(place, Move(str(former), place.folder)):
             raise ConfigError(
                 f'what catalog "{place.catalog}" lists lies outside of the folder: {table}',
                 detail=f'it belongs to the project in "{former}", which is still there',
                 hint="give this project a catalog of its own in grebe.toml",
                 code="project-moved",
             )
-
-
-def _outside(form: TableFormat, place: CatalogAddress, move: Move) -> list[str]:
-    match form:
-        case TableFormat.ICEBERG:
-            from grebe.formats.iceberg.moving import outside
-
-            return outside(place, move)
-        case TableFormat.DUCKLAKE:
-            from grebe.formats.ducklake.moving import outside
-
-            return outside(place, move)
-    return []
 
 
 def _free_leases(settings: Settings, former: Path) -> None:

@@ -4,25 +4,15 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from grebe.config import Settings, TableFormat
+from grebe.config import Settings
 from grebe.errors import MissingExtraError
-
-EXTRAS = {
-    TableFormat.ICEBERG: (("pyroaring", "iceberg"), ("pyarrow", "spark")),
-    TableFormat.DELTA: (("deltalake", "delta"), ("pyarrow", "delta")),
-    TableFormat.DUCKLAKE: (("duckdb", "ducklake"), ("pyroaring", "ducklake")),
-    TableFormat.PARQUET: (("pyarrow", "spark"),),
-}
-"""For every format the packages that it reads and writes with, and the extra that brings each."""
 
 
 def missing(settings: Settings) -> list[tuple[str, str]]:
     """Packages that the settings call for and that are not installed, with their extras."""
     needed = [("pyspark", "spark")]
     for catalog in settings.catalogs:
-        needed += EXTRAS[catalog.format]
-        if "postgres" in (catalog.uri or "") and catalog.format is TableFormat.ICEBERG:
-            needed.append(("psycopg", "postgres"))
+        needed += catalog.format.packages(catalog.uri or "")
     if settings.registry_url.startswith("postgres"):
         needed.append(("psycopg", "postgres"))
     return [item for item in dict.fromkeys(needed) if not _is_there(item[0])]

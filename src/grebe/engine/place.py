@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from grebe.config import HOME_NAME, PLACE_NAME, Settings, Site, TableFormat
+from grebe.config import HOME_NAME, PLACE_NAME, Settings, Site
 from grebe.errors import ProjectMovedError
 from grebe.formats.moved_folders import write_file
+from grebe.formats.table_format import TableFormat
 from grebe.model import CatalogAddress
 
 
@@ -27,13 +28,13 @@ def moved_from(settings: Settings) -> Path | None:
     if site is not None and site.folder != settings.folder:
         return site.folder
     # A place that is written down vouches for what is slow to look at.
-    return stray_of(settings, only=None if site is None else TableFormat.ICEBERG)
+    return stray_of(settings, quickly=site is not None)
 
 
-def stray_of(settings: Settings, only: TableFormat | None = None) -> Path | None:
+def stray_of(settings: Settings, *, quickly: bool = False) -> Path | None:
     """The folder that some catalog in the project's folder names in place of that; or None."""
     for form, place in embedded(settings):
-        if only in (None, form) and (found := _stray(form, place)):
+        if (form.is_quickly_placed or not quickly) and (found := form.stray(place)):
             return Path(found)
     return None
 
@@ -42,46 +43,9 @@ def embedded(settings: Settings) -> Iterator[tuple[TableFormat, CatalogAddress]]
     """The catalogs whose lists of tables lie in the project's folder; others are nobody's copy."""
     folder = str(settings.folder)
     for catalog in settings.catalogs:
-        if catalog.spark_catalog is None and _is_embedded(
-            catalog.format, place := settings.address(catalog), folder
-        ):
+        place = settings.address(catalog)
+        if catalog.spark_catalog is None and catalog.format.is_embedded(place, folder):
             yield catalog.format, place
-
-
-def _is_embedded(form: TableFormat, place: CatalogAddress, folder: str) -> bool:
-    match form:
-        case TableFormat.ICEBERG:
-            from grebe.formats.iceberg.moving import is_embedded
-
-            return is_embedded(place, folder)
-        case TableFormat.DUCKLAKE:
-            from grebe.formats.ducklake.moving import is_embedded
-
-            return is_embedded(place, folder)
-        case TableFormat.DELTA:
-            from grebe.formats.delta.moving import is_embedded
-
-            return is_embedded(place, folder)
-        case TableFormat.PARQUET:
-            return False  # a listing names files from their folder
-
-
-def _stray(form: TableFormat, place: CatalogAddress) -> str | None:
-    match form:
-        case TableFormat.ICEBERG:
-            from grebe.formats.iceberg.moving import stray
-
-            return stray(place, place.folder)
-        case TableFormat.DUCKLAKE:
-            from grebe.formats.ducklake.moving import stray
-
-            return stray(place, place.folder)
-        case TableFormat.DELTA:
-            from grebe.formats.delta.moving import stray
-
-            return stray(place, place.folder)
-        case TableFormat.PARQUET:
-            return None
 
 
 def is_there(folder: Path) -> bool:

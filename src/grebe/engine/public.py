@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from grebe.compiler.emit import Leaf, emit
-from grebe.config import TableFormat
 from grebe.engine.compiled_view import CompiledView
 from grebe.engine.public_name import PUBLIC as PUBLIC
 from grebe.engine.public_name import STORED as STORED
@@ -88,7 +87,7 @@ def _taken(view: CompiledView, what: str, detail: str) -> ConflictError:
 
 def keeps_words(view: CompiledView, tables: Tables) -> bool:
     """Whether the text behind the public name is the one that was given, to the letter."""
-    return tables.settings.catalog(view.name.catalog).format is not TableFormat.DUCKLAKE
+    return tables.settings.catalog(view.name.catalog).format.keeps_words
 
 
 def is_as_published(view: CompiledView, tables: Tables, shown: str | None) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from grebe.config import Settings, TableFormat
+from grebe.config import Settings
 from grebe.formats.base import Catalog, Expiry, Select, Session, Source, Storage
 from grebe.model import Partition, Position, TableName, Version
 
@@ -116,21 +116,4 @@ class Tables:
 
     def _catalog_of(self, name: str) -> Catalog:
         catalog = self.settings.catalog(name)
-        place = self.settings.address(catalog)
-        match catalog.format:
-            case TableFormat.ICEBERG:
-                from grebe.formats.iceberg.catalog import IcebergCatalog
-
-                return IcebergCatalog(place)
-            case TableFormat.DELTA:
-                from grebe.formats.delta.catalog import DeltaCatalog
-
-                return DeltaCatalog(place)
-            case TableFormat.PARQUET:
-                from grebe.formats.parquet.catalog import ParquetCatalog
-
-                return ParquetCatalog(place)
-            case TableFormat.DUCKLAKE:
-                from grebe.formats.ducklake.catalog import DuckLakeCatalog
-
-                return DuckLakeCatalog(place)
+        return catalog.format.catalog(self.settings.address(catalog))

@@ -302,9 +302,9 @@ def refuse_other_format(view: Definition) -> None:
     """Nothing when the view's catalog has the format that USING asks for, or it asks for none."""
     wanted, settings = view.statement.using, view.settings
     own = settings.catalog(view.name.catalog)
-    if wanted is None or wanted == own.format:
+    if wanted is None or wanted == own.format.name:
         return
-    able = [catalog.name for catalog in settings.catalogs if catalog.format == wanted]
+    able = [catalog.name for catalog in settings.catalogs if catalog.format.name == wanted]
     raise DefinitionError(
         f'view "{view.name}" cannot be kept as {wanted}',
         detail=f'catalog "{own.name}" has format {own.format}',

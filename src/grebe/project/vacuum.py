@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from grebe.engine.heads import NEVER, Heads
 from grebe.engine.lease import hold
 from grebe.errors import DefinitionError, LeaseHeldError
-from grebe.formats.kept_for import of_interval, of_milliseconds
+from grebe.formats.table_format import table_formats
 from grebe.model import TableName
 from grebe.project.definitions import Definition
 from grebe.project.retention import Vacuumed, bound_of, former_storages, needed_since
@@ -26,11 +26,6 @@ if TYPE_CHECKING:
 
 KEPT: Final = timedelta(days=7)
 """How long versions are kept where nobody says it."""
-SETTINGS: Final = {
-    "history.expire.max-snapshot-age-ms": of_milliseconds,
-    "delta.deletedFileRetentionDuration": of_interval,
-}
-"""The properties that say how long, of whatever format the table is."""
 ASKED: Final = KEYS["expired_before"]
 """The property that says up to when versions were last asked to go."""
 SECONDS: Final = 30
@@ -143,8 +138,8 @@ def kept_for(*said: Mapping[str, str]) -> timedelta | None:
     (datetime.timedelta(days=7), datetime.timedelta(seconds=1))
     >>> kept_for({"delta.deletedFileRetentionDuration": "as long as I like"})
     """
-    told = [(key, of[key]) for of in said for key in SETTINGS if key in of]
-    lengths = [SETTINGS[key](text) for key, text in told]
+    read = {key: length for form in table_formats() for key, length in form.retention}
+    lengths = [read[key](of[key]) for of in said for key in read if key in of]
     known = [length for length in lengths if length is not None and length < _LONGEST]
     if len(known) < len(lengths):
         return None

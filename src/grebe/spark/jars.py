@@ -20,14 +20,10 @@ from filelock import FileLock
 
 from grebe.config import cache_folder, load
 from grebe.errors import ConfigError
+from grebe.formats.table_format import table_formats
 from grebe.spark.java import Java, find_java
 
-COORDINATES = (
-    "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",
-    "io.delta:delta-spark_4.1_2.13:4.4.0",
-    "org.xerial:sqlite-jdbc:3.53.4.0",
-    "org.postgresql:postgresql:42.7.14",
-)
+COORDINATES = tuple(jar for form in table_formats() for jar in form.jars)
 LOCK = Path(__file__).with_name("jars.lock")
 
 

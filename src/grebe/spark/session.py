@@ -7,13 +7,13 @@ import logging
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grebe.config import CatalogSettings, Settings, TableFormat
+from grebe.config import Settings
 from grebe.errors import ConfigError, MissingExtraError
-from grebe.formats.iceberg.catalog import catalog_properties
+from grebe.formats.table_format import table_formats
 from grebe.secrets import REDACTED
 from grebe.spark.class_archive import archive_options, prepare
 from grebe.spark.jars import ensure_jars, jar_folder
@@ -22,9 +22,6 @@ from grebe.spark.java import Java, find_java
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-ICEBERG_EXTENSION = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
-DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
-_EXTENSION_OF = {TableFormat.ICEBERG: ICEBERG_EXTENSION, TableFormat.DELTA: DELTA_EXTENSION}
 _SQLITE = "jdbc:sqlite:"
 _EXCLUDED_RULES = "spark.sql.optimizer.excludedRules"
 BROKEN_RULES = tuple(
@@ -80,7 +77,11 @@ def session_conf(settings: Settings, *, given: bool = False) -> dict[str, str]:
 
     With a session `given` by the caller, its time zone and its own settings stay as they are.
     """
-    conf = {key: value for c in settings.catalogs for key, value in _catalog_conf(settings, c)}
+    conf = {
+        key: value
+        for catalog in settings.catalogs
+        for key, value in catalog.format.session_conf(settings.address(catalog)).items()
+    }
     if given:
         return conf
     return {
@@ -94,13 +95,13 @@ def session_conf(settings: Settings, *, given: bool = False) -> dict[str, str]:
 def launch_conf(settings: Settings) -> dict[str, str]:
     """The settings that Spark takes only at its start, for an embedded Spark."""
     chosen = dict(settings.spark.conf)
+    forms = table_formats()
     java = find_java(settings.spark.java)
     os.environ["JAVA_HOME"] = str(java.home)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     conf = {
         "spark.app.name": "grebe",
-        "spark.sql.extensions": f"{ICEBERG_EXTENSION},{DELTA_EXTENSION}",
-        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.sql.extensions": ",".join(form.extension for form in forms if form.extension),
         "spark.sql.warehouse.dir": str(settings.home / "spark-warehouse"),
         "spark.pyspark.python": os.environ["PYSPARK_PYTHON"],
         "spark.ui.enabled": "false",
@@ -111,6 +112,9 @@ def launch_conf(settings: Settings) -> dict[str, str]:
         # Spark keeps 100 otherwise: a few views with their refreshes, compiled anew every time.
         "spark.sql.codegen.cache.maxEntries": "1000",
     }
+    for form in forms:
+        if form.session_catalog:
+            conf["spark.sql.catalog.spark_catalog"] = form.session_catalog
     if settings.spark.master.startswith("local"):
         # A laptop's name may resolve to nothing, or to an address that is gone with the network.
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
@@ -218,7 +222,7 @@ def _clone(spark: SparkSession) -> SparkSession:
 def _require_extensions(spark: SparkSession, settings: Settings) -> None:
     present = str(spark.conf.get("spark.sql.extensions", "") or "")
     for catalog in settings.catalogs:
-        needed = _EXTENSION_OF.get(catalog.format)
+        needed = catalog.format.extension
         if needed and needed not in present:
             raise ConfigError(
                 f'catalog "{catalog.name}" needs the Spark extension {needed}',
@@ -226,18 +230,6 @@ def _require_extensions(spark: SparkSession, settings: Settings) -> None:
                 hint=f"start Spark with spark.sql.extensions={needed}",
                 code="spark-extension-missing",
             )
-
-
-def _catalog_conf(settings: Settings, catalog: CatalogSettings) -> Iterator[tuple[str, str]]:
-    if catalog.format is not TableFormat.ICEBERG:
-        return
-    prefix = f"spark.sql.catalog.{catalog.spark_name}"
-    # With Iceberg's cache a new snapshot is unknown and counts are stale for half a minute.
-    yield f"{prefix}.cache-enabled", "false"
-    if catalog.spark_catalog is None:
-        yield prefix, "org.apache.iceberg.spark.SparkCatalog"
-        for key, value in catalog_properties(settings.address(catalog)).items():
-            yield f"{prefix}.{key}", value
 
 
 def _log_options(level: str) -> str:

@@ -16,6 +16,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from grebe.compiler.text.threshold import checked_share
 from grebe.errors import DefinitionError, GrebeError, SqlSyntaxError, Where, did_you_mean
+from grebe.known_formats import view_formats
 from grebe.model import Check, Policy
 from grebe.secrets import names_secret
 from grebe.stored_properties import KEYS, OWN, is_own
@@ -27,7 +28,6 @@ _SET: Final = ("policy", *READERS, "tags", "threshold", "check")
 PROPERTIES: Final = tuple(KEYS[name] for name in _SET)
 """Properties that a person may set; all others that begin with grebe. are the engine's own."""
 
-FORMATS: Final = ("iceberg", "delta", "ducklake")
 _POLICIES: Final = {
     "auto": Policy.AUTO,
     "incremental": Policy.INCREMENTAL,
@@ -246,9 +246,9 @@ class _Reader:
 
     def _using(self) -> None:
         word = self._now("a table format").text.lower()
-        if word not in FORMATS:
+        if word not in view_formats():
             raise self._wrong(
-                f'format "{word}" cannot hold a view', hint=f"formats: {', '.join(FORMATS)}"
+                f'format "{word}" cannot hold a view', hint=f"formats: {', '.join(view_formats())}"
             )
         self.at += 1
         self._set("using", word)

@@ -28,6 +28,7 @@ from grebe.formats.base import (
     holds_view,
 )
 from grebe.formats.files import DriverFiles, Files, SparkFiles, local_path, torn
+from grebe.formats.iceberg.catalog_properties import catalog_properties
 from grebe.formats.iceberg.history import History, Lineage, MetadataReader
 from grebe.formats.iceberg.locators import Locator, SqlLocator, locator_of
 from grebe.formats.iceberg.metadata import parse_metadata
@@ -47,16 +48,6 @@ from grebe.model import CatalogAddress, Partition, Position, TableName, Version
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-
-def catalog_properties(place: CatalogAddress) -> dict[str, str]:
-    """What Iceberg has to know of a catalog of ours; of one that Spark already has, nothing."""
-    if place.spark_catalog:
-        return {}
-    known = {"type": place.type, "uri": place.uri, "warehouse": place.root}
-    # Views exist from this layout of the catalog's own tables on.
-    known["jdbc.schema-version"] = "V1" if place.type == "jdbc" else None
-    return {key: value for key, value in known.items() if value} | dict(place.options)
 
 
 @dataclass(frozen=True, slots=True)

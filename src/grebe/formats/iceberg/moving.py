@@ -25,11 +25,11 @@ from grebe.formats.base import holds_view
 from grebe.formats.failpoints import reach
 from grebe.formats.files import local_path, torn
 from grebe.formats.iceberg.avro_editing import Value, edited, plain, put
+from grebe.formats.iceberg.catalog_properties import SQLITE
 from grebe.formats.moved_folders import Move, MovedTables, first_former, write_file
 from grebe.model import CatalogAddress
 from grebe.stored_properties import is_own
 
-SQLITE = "jdbc:sqlite:"
 _FILE_PATH = 2147483546
 """The id of the column of a position delete file that names data files."""
 _POSITION_DELETES = 1
