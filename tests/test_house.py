@@ -5,13 +5,28 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Mapping
+from datetime import timedelta
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import grebe
-from grebe.known_formats import KNOWN
+from formats.in_memory.catalog import create
+from grebe import known_formats
+from grebe.compiler.text.statement import read_statement
+from grebe.config import load
+from grebe.engine.extras import missing
+from grebe.engine.place import moved_from
+from grebe.engine.tables import Tables
+from grebe.errors import GrebeError
+from grebe.known_formats import KNOWN, KnownFormat
+from grebe.model import Column, TableName
+from grebe.project.vacuum import kept_for
+from grebe.spark.jars import coordinates
+from grebe.spark.session import session_conf
 
 PACKAGE = Path(grebe.__file__).parent
 FORMATS = PACKAGE / "formats"
@@ -92,6 +107,47 @@ def test_no_table_format_knows_another() -> None:
         if folder(other) not in ("shared", folder(name))
     }
     assert crossing == set()
+    outside = {
+        (name, other)
+        for name, tree in known.items()
+        if not name.startswith("grebe.formats.")
+        for other in imported(name, tree, known)
+        if folder(other) != "shared"
+    }
+    assert outside == set(), "they ask `table_format`, by the name that the settings say"
+
+
+def test_a_new_format_is_a_folder_and_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder is `tests/formats/in_memory`; whatever asks a format for something asks that one too.
+
+    `tests/engine/test_new_format.py` refreshes a view over it.
+    """
+    asked = "CREATE MATERIALIZED VIEW v USING memory AS SELECT 1 AS one"
+    (tmp_path / "grebe.toml").write_text(
+        '[catalogs.mem]\nformat = "memory"\nroot = "rows"\ntype = "volatile"\n'
+    )
+    for call in (lambda: load(tmp_path), lambda: read_statement(asked)):
+        with pytest.raises(GrebeError, match="memory"):
+            call()
+    line = KnownFormat("memory", "formats.in_memory.spec")
+    monkeypatch.setattr(known_formats, "KNOWN", (*KNOWN, line))
+    settings = load(tmp_path)
+    name = TableName("mem", "shop", "orders")
+    table = create(str(tmp_path / "rows"), name, Column(1, "id", "bigint"))
+    version = table.write(pa.table({"id": [1, 2, 2]}))
+    assert Tables(settings).source(name, no_spark).head().version == version
+    assert read_statement(asked).using == "memory"
+    assert "org.example:volatile:1.0" in coordinates()
+    assert ("volatile", "memory") in missing(settings)
+    assert session_conf(settings)["spark.volatile.mem"] == "rows"
+    assert kept_for({"volatile.seconds": "60"}) == timedelta(minutes=1)
+    assert moved_from(settings) is None
+
+
+def no_spark() -> Any:
+    raise AssertionError("Spark was started")
 
 
 def test_no_two_modules_have_one_name() -> None:

@@ -8,14 +8,14 @@ import pytest
 
 from grebe.errors import ConfigError
 from grebe.spark import jars
-from grebe.spark.jars import COORDINATES, ensure_jars, jar_folder, locked
+from grebe.spark.jars import coordinates, ensure_jars, jar_folder, locked
 from grebe.spark.java import Java, find_java
 
 NO_JAVA = Java(Path("/nowhere"), 17, "test")
 
 
 def test_the_lock_holds_every_coordinate() -> None:
-    for coordinate in COORDINATES:
+    for coordinate in coordinates():
         group, artifact, version = coordinate.split(":")
         assert f"{group}_{artifact}-{version}.jar" in locked()
 
@@ -39,7 +39,7 @@ def test_without_network_the_message_says_what_to_do(
     with pytest.raises(ConfigError) as caught:
         ensure_jars(find_java(), cache=tmp_path)
     assert caught.value.code == "jars-missing"
-    assert COORDINATES[0] in str(caught.value.detail)
+    assert coordinates()[0] in str(caught.value.detail)
     assert "connect to the network once" in str(caught.value.hint)
     assert not jar_folder(tmp_path).exists()
     assert (tmp_path / "jars" / "resolve.log").read_text()

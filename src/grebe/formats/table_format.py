@@ -9,9 +9,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from grebe import known_formats
 from grebe.errors import InternalError
 from grebe.formats import moved_folders
-from grebe.known_formats import KNOWN, KnownFormat
+from grebe.known_formats import KnownFormat
 from grebe.model import CatalogAddress
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ class TableFormat:
 
 def table_format(name: str) -> TableFormat:
     """The format of that name."""
-    for known in KNOWN:
+    for known in known_formats.KNOWN:
         if known.name == name:
             return _loaded(known)
     raise InternalError(f'there is no table format "{name}"')
@@ -113,7 +114,7 @@ def table_format(name: str) -> TableFormat:
 
 def table_formats() -> tuple[TableFormat, ...]:
     """All of them."""
-    return tuple(_loaded(known) for known in KNOWN)
+    return tuple(_loaded(known) for known in known_formats.KNOWN)
 
 
 @cache

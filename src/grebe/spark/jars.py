@@ -23,7 +23,12 @@ from grebe.errors import ConfigError
 from grebe.formats.table_format import table_formats
 from grebe.spark.java import Java, find_java
 
-COORDINATES = tuple(jar for form in table_formats() for jar in form.jars)
+
+def coordinates() -> tuple[str, ...]:
+    """The Maven coordinates that the table formats ask for."""
+    return tuple(jar for form in table_formats() for jar in form.jars)
+
+
 LOCK = Path(__file__).with_name("jars.lock")
 
 
@@ -78,7 +83,7 @@ def resolve(java: Java, conf: Mapping[str, str], scratch: Path) -> Path:
 
     (scratch / "nothing.py").write_text("", encoding="utf-8")
     settings = {key: value for key, value in conf.items() if key.startswith("spark.jars.")}
-    settings |= {"spark.jars.packages": ",".join(COORDINATES), "spark.jars.ivy": str(scratch)}
+    settings |= {"spark.jars.packages": ",".join(coordinates()), "spark.jars.ivy": str(scratch)}
     spark = Path(pyspark.__path__[0])
     command = [str(spark / "bin" / "spark-submit")]
     for key, value in settings.items():
@@ -110,7 +115,7 @@ def _unresolved(output: str, keep: Path) -> ConfigError:
         )
     return ConfigError(
         "the jars that Spark needs could not be fetched",
-        detail=f"needed: {', '.join(COORDINATES)}; what Spark's resolver said is in {log}",
+        detail=f"needed: {', '.join(coordinates())}; what Spark's resolver said is in {log}",
         hint="connect to the network once and repeat; for a mirror set DEFAULT_ARTIFACT_REPOSITORY",
         code="jars-missing",
     )
