@@ -16,10 +16,12 @@ from grebe.engine.refresh import RefreshResult
 from grebe.engine.run import Run
 from grebe.model import Outcome
 from grebe.spark.session import open_session
+from processor_time import processor_seconds
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+BEFORE = pytest.StashKey[float]()
 LONG = ("laws", "races", "crash", "cluster")
 
 # Every suite compares with plain Spark itself; what a first build's own check finds has tests of its own.
@@ -46,6 +48,21 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("SPARK_SUBMIT_OPTS", JAVA if generated else f"{JAVA} {INTERPRETED}")
     # One Spark for hundreds of tests collects garbage otherwise.
     os.environ.setdefault("SPARK_DRIVER_MEMORY", "2g")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Every test's processor seconds stand in the report: those of the wall depend on who else is at the machine."""
+    before = processor_seconds()
+    # What is put here while it runs is in the reports of its teardown, which pytest writes last.
+    item.config.stash[BEFORE] = before
+    return (yield)
+
+
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """The cost up to here; what a session's end costs belongs to no test."""
+    used = processor_seconds() - item.config.stash[BEFORE]
+    item.user_properties.append(("processor", f"{used:.2f}"))
 
 
 @pytest.fixture(autouse=True, scope="session")
