@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -273,3 +274,127 @@ def test_no_test_measures_time() -> None:
         name: used for name, used in found.items() if used and name not in MAY_LOOK_AT_A_CLOCK
     } == {}
     assert all(found[name] for name in MAY_LOOK_AT_A_CLOCK)
+
+
+NO_THRESHOLDS = {
+    "cli/doctor.py": {"_ROOM"},  # what is said of a disk
+    "compiler/algebra/coercion.py": {"_INT_RANGE"},
+    "compiler/algebra/scalar.py": {"LONGEST"},  # what a text may hold: more is refused
+    "compiler/budget.py": {"LIMIT"},
+    "compiler/lower/laterals.py": {"MOST"},
+    "compiler/text/affected_keys.py": {"_MOST_KEYS"},
+    "engine/meaning.py": {"_MOST"},  # answers that are remembered
+    "engine/verify.py": {"_BUCKETS"},
+    "formats/delta/log.py": {"KEPT_COMMITS"},
+    "formats/delta/stats.py": {"_CUT_OFF"},
+    "formats/ducklake/versions.py": {"_REMEMBERED"},
+    "formats/iceberg/avro.py": {"SYNC_BYTES"},
+    "formats/iceberg/deletes.py": {"_CHECKSUM_BYTES"},
+    "formats/iceberg/manifests.py": {"_PATH_FIELD"},
+    "formats/iceberg/moving.py": {"_FILE_PATH"},
+    "program/program_storage.py": {"_EXACT"},
+    "registry/layout.py": {"_LOCK"},
+}
+"""Numbers that are no sizes which decide how something is done: ids, limits of what is accepted, lengths of a format."""
+SIZES = re.compile(r"_(ROWS|BYTES|FILES|SHARE)$")
+LARGE = 1000
+
+
+def numbers(tree: ast.Module) -> set[str]:
+    """The constants of a module that are large, or named as a size."""
+    found = set()
+    for node in tree.body:
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
+            target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
+            value = number(node.value)
+            if isinstance(target, ast.Name) and value is not None:
+                found |= {target.id} if value >= LARGE or SIZES.search(target.id) else set()
+    return found
+
+
+def number(node: ast.expr) -> float | None:
+    """The value of an expression over numbers alone."""
+    if any(not isinstance(part, CALCULATION) for part in ast.walk(node)):
+        return None
+    value = eval(compile(ast.Expression(node), "constant", "eval"), {"__builtins__": {}})
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+CALCULATION = (ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop)
+
+
+def test_every_threshold_stands_with_the_others() -> None:
+    found = {
+        str(file.relative_to(PACKAGE)): numbers(ast.parse(file.read_text("utf-8")))
+        for file in PACKAGE.rglob("*.py")
+        if file.name != "thresholds.py"
+    }
+    assert {
+        name: sorted(sizes - NO_THRESHOLDS.get(name, set()))
+        for name, sizes in found.items()
+        if sizes - NO_THRESHOLDS.get(name, set())
+    } == {}, "a size that a decision rests on belongs to thresholds.py, with what was measured"
+    assert all(found[name] >= sizes for name, sizes in NO_THRESHOLDS.items())
+    assert numbers(ast.parse("MOST = 64 << 10\nFEW_ROWS: Final = 3\nWORD = 7\n")) == {
+        "MOST",
+        "FEW_ROWS",
+    }
+
+
+QUOTES = ("'", '"', "`")
+MAY_QUOTE = {
+    "sql_text.py": "the one place",
+    "project/dag.py": "Graphviz, which is no SQL",
+}
+
+
+def quotes_by_hand(tree: ast.Module) -> list[int]:
+    """The lines where a quote inside of a text is doubled or escaped, or a name is put between two."""
+    lines = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            values = [item.value for item in node.args if isinstance(item, ast.Constant)]
+            doubles = (
+                len(values) == 2 and values[0] in QUOTES and str(values[1]).endswith(values[0])
+            )
+            lines += [node.lineno] * (node.func.attr == "replace" and doubles)
+        elif isinstance(node, ast.JoinedStr):
+            lines += [node.lineno] * _is_between_backquotes(node.values)
+    return lines
+
+
+def _is_between_backquotes(parts: Sequence[ast.expr]) -> bool:
+    """Whether f-string puts a value right between two backquotes; what is said to people has its own."""
+    texts = [part.value if isinstance(part, ast.Constant) else None for part in parts]
+    return any(
+        str(before).endswith("`") and texts[at] is None and str(after).startswith("`")
+        for at, (before, after) in enumerate(zip(texts, texts[2:], strict=False), start=1)
+        if before is not None and after is not None
+    )
+
+
+def test_names_and_texts_are_quoted_in_one_place() -> None:
+    found = {
+        str(file.relative_to(PACKAGE)): quotes_by_hand(ast.parse(file.read_text("utf-8")))
+        for file in PACKAGE.rglob("*.py")
+    }
+    assert {name: lines for name, lines in found.items() if lines and name not in MAY_QUOTE} == {}
+    assert found["sql_text.py"]
+    for text in ('x.replace("\'", "\'\'")', "f'SELECT `{name}` FROM t'", "x.replace('`', '``')"):
+        assert quotes_by_hand(ast.parse(text)), text
+
+
+def test_views_are_ordered_in_one_place() -> None:
+    """Neither graphlib elsewhere, nor a second function of such a name."""
+    users, makers = set(), set()
+    for name, tree in trees().items():
+        for node in tree.body:
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                names = {alias.name for alias in node.names} | {getattr(node, "module", None)}
+                users |= {name} if "graphlib" in names else set()
+            elif isinstance(node, ast.FunctionDef) and re.search(
+                r"topolog|^levels$|^descendants$", node.name
+            ):
+                makers.add(f"{name}.{node.name}")
+    assert users == {"grebe.view_graph"}
+    assert all(maker.startswith("grebe.view_graph.") for maker in makers), makers

@@ -68,3 +68,17 @@ DRIVER_BYTES = 256 << 20
 """Bytes of files that the driver reads itself for one window."""
 COLLECTED_ROWS = 200_000
 """Rows of a delta that only Spark can read, up to which they are brought to the driver."""
+FEED_ROWS = 1_000_000
+"""Changed rows of a DuckLake up to which its feed is read on the driver, whatever files they lie in."""
+DUCK_BYTES = 64 << 20
+"""Compressed bytes of files up to which DuckDB's rows go to Spark through the driver's memory."""
+WRITTEN_ROWS = 500_000
+"""Rows up to which a change of a Delta table is written by the driver."""
+LIVE_FILES = 256
+"""Files of a Delta table up to which Spark opens each: of more, Delta knows better which it need not."""
+DELETED_ROWS = 200_000
+"""Deleted rows that every task may have to look up."""
+FILE_BYTES = 64 << 10
+"""Bytes of a Delta file that make no difference: there the fixed part of a file is all there is."""
+OPENED_BYTES = 1 << 18
+"""What opening an Iceberg file is taken to cost, as bytes that could be read meanwhile."""

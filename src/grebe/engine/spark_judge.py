@@ -130,7 +130,7 @@ class Judge:
         """The words with the tables' own names in the place of those of the empty relations."""
         for parts, name in self.names.items():
             own = ".".join(parts).replace("\\", r"\\")
-            words = re.sub(rf"`{name}`( AS `[^`]*`)?", own, words)
+            words = re.sub(rf"{re.escape(quote(name))}( AS `[^`]*`)?", own, words)
         return words
 
     def _whole(self) -> Reason:

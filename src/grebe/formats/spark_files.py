@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 PATH, POS, BASE, MARK, FILE = (made(word) for word in ("path", "pos", "base", "mark", "file"))
 """Columns beside those of a file: where a row lies, and what it counts."""
-DELETED: Final = 200_000
-"""Deleted rows that every task may have to look up."""
 _PLAIN = re.compile(r"[A-Za-z0-9._-]+")
 
 

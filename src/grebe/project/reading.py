@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from grebe.engine.public_name import shown_storage
 from grebe.errors import GrebeError, HistoryExpiredError, RefreshError
 from grebe.model import TableName, Version
-from grebe.sql_text import PREFIX
+from grebe.sql_text import PREFIX, quote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -45,7 +45,7 @@ def read(workspace: Workspace, view: Definition, as_of: str | int | datetime | N
         )
     version = _version(workspace, view, storage, as_of) if as_of is not None else position.version
     rows = _at_version(workspace, view, storage, version)
-    stored = f"WITH `{STORED}` AS (SELECT * FROM {rows})"
+    stored = f"WITH {quote(STORED)} AS (SELECT * FROM {rows})"
     return workspace.spark.sql(f"{stored}\n{_select(workspace, view, storage)}")
 
 
@@ -103,7 +103,7 @@ def _at_version(
         ) from error
     name = f"{PREFIX}read_{abs(hash((str(storage), version)))}"
     rows.createOrReplaceTempView(name)
-    return f"`{name}`"
+    return quote(name)
 
 
 def _moment(as_of: str | int | datetime) -> datetime | None:

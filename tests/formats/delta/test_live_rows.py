@@ -9,8 +9,8 @@ import pytest
 
 from formats.contract.oracle import bag
 from formats.delta.spark_tables import SparkFolder
+from grebe import thresholds
 from grebe.errors import HistoryExpiredError
-from grebe.formats.delta import live_rows
 from grebe.formats.spark_files import place_of_rows
 from grebe.model import Version
 
@@ -108,11 +108,11 @@ def test_many_files_and_many_deleted_rows(
     table = SparkFolder.create(spark, tmp_path / "t", enableDeletionVectors="true")
     table.sql(ROWS, MORE)
     version = table.sql("DELETE FROM {t} WHERE id < 3")
-    monkeypatch.setattr(live_rows, "DELETED", 2)
+    monkeypatch.setattr(thresholds, "DELETED_ROWS", 2)
     assert same(table, version) == "delta"
-    monkeypatch.setattr(live_rows, "DELETED", 3)
+    monkeypatch.setattr(thresholds, "DELETED_ROWS", 3)
     assert same(table, version) == "direct"
-    monkeypatch.setattr(live_rows, "FILES", 1)
+    monkeypatch.setattr(thresholds, "LIVE_FILES", 1)
     assert same(table, version) == "delta"
 
 

@@ -16,7 +16,7 @@ import pytest
 from formats.contract.oracle import Bag, bag, difference
 from formats.contract.replay import arrow_of
 from formats.ducklake.lakes import Lake
-from grebe.formats.ducklake import spark_rows
+from grebe import thresholds
 from grebe.formats.ducklake.source import DuckLakeSource
 from grebe.model import TableName, Version, Window
 from grebe.sql_text import quote
@@ -190,7 +190,7 @@ def test_types_that_only_duckdb_reads(spark: SparkSession, lake: Lake) -> None:
 def test_many_rows_that_only_duckdb_reads_are_staged(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spark_rows, "ARROW_BYTES", -1)
+    monkeypatch.setattr(thresholds, "DUCK_BYTES", -1)
     table.step(
         "CREATE TABLE lake.t (id BIGINT, g VARCHAR)", f"INSERT INTO lake.t {MANY.format(0, 20)}"
     )

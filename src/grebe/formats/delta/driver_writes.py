@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from grebe import thresholds
 from grebe.errors import InternalError
 from grebe.formats.base import ACTION, CHANGE, TARGET, Append, Merge, Overwrite, Write
 from grebe.formats.delta import matching
@@ -32,9 +33,6 @@ from grebe.sql_text import quote
 if TYPE_CHECKING:
     import pyarrow as pa
     from deltalake import CommitProperties, DeltaTable, WriterProperties
-
-MOST_ROWS = 500_000
-"""Rows up to which a change is written by the driver."""
 
 WRITER_FEATURES = frozenset(
     {
@@ -67,7 +65,7 @@ def suits(write: Write | None, state: LogState, files: Files, root: str) -> bool
     if write is None:
         return True
     rows = write.rows.arrow
-    if rows is None or rows.num_rows > MOST_ROWS:
+    if rows is None or rows.num_rows > thresholds.WRITTEN_ROWS:
         return False
     if not true_bounds(DeltaSchema.of(state.metadata), state.metadata.configuration):
         return False

@@ -13,17 +13,16 @@ from typing import TYPE_CHECKING, Final
 
 from pyroaring import BitMap64
 
+from grebe import thresholds
 from grebe.formats.delta.actions import AddedFile
 from grebe.formats.delta.log_state import LogState
 from grebe.formats.delta.schema import DeltaField, DeltaSchema, without_identity
 from grebe.formats.delta.spark_rows import named, stored_columns
-from grebe.formats.spark_files import DELETED, file_name, without
+from grebe.formats.spark_files import file_name, without
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-FILES: Final = 256
-"""Spark opens every file: of more than these, Delta knows better which it need not."""
 FEATURES: Final = frozenset(
     {"columnMapping", "deletionVectors", "timestampNtz", "v2Checkpoint", "vacuumProtocolCheck"}
 )
@@ -45,8 +44,8 @@ def suits(state: LogState, root: str) -> bool:
     names = [file_name(file.path) for file in files]
     below = [part for f in files for part in f.path.removeprefix(root).split("/")[:-1] if part]
     return (
-        0 < len(files) <= FILES
-        and sum(f.vector.cardinality for f in files if f.vector) <= DELETED
+        0 < len(files) <= thresholds.LIVE_FILES
+        and sum(f.vector.cardinality for f in files if f.vector) <= thresholds.DELETED_ROWS
         and state.protocol.reader <= FEATURES
         and not schema.by_number
         and not schema.partition_columns
@@ -65,7 +64,7 @@ def read_live(
     fields: Sequence[DeltaField],
 ) -> DataFrame:
     """The rows of files, but those at the deleted positions of each."""
-    spark.conf.set(_LISTED_AT_ONCE, str(FILES))
+    spark.conf.set(_LISTED_AT_ONCE, str(thresholds.LIVE_FILES))
     whole = [file.path for file, positions in deleted if not positions]
     marked = [(file, positions) for file, positions in deleted if positions]
     frames = []

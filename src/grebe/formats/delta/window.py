@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from pyroaring import BitMap64
 
+from grebe import thresholds
 from grebe.errors import HistoryExpiredError
 from grebe.formats.base import check_total
 from grebe.formats.delta.actions import AddedFile, ChangeFile, Commit, FileKey
@@ -24,9 +25,6 @@ from grebe.formats.weights import FileWeights, Weights
 from grebe.model import TableName, Version, Window
 
 Live = Mapping[FileKey, AddedFile]
-
-SMALL = 64 * 1024
-"""Bytes that make no difference: there the fixed part of a file is all there is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +173,7 @@ class DeltaPlanner:
 
 def _cost(plan: DeltaWindow) -> tuple[bool, int, bool, int]:
     """What to prefer: nothing at all, then fewer bytes, and a feed among what is small anyway."""
-    return not plan.is_empty, plan.bytes // SMALL, not plan.feeds, plan.bytes
+    return not plan.is_empty, plan.bytes // thresholds.FILE_BYTES, not plan.feeds, plan.bytes
 
 
 def _difference(before: LogState | None, now: LogState) -> int | None:

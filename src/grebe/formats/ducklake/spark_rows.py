@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from pyroaring import BitMap64
 
+from grebe import thresholds
 from grebe.errors import SourceError
 from grebe.formats.base import WEIGHT
 from grebe.formats.ducklake.catalog_rows import Table, refuse_plain
@@ -38,7 +39,6 @@ from grebe.formats.files import escape_glob, local_path
 from grebe.formats.frames import to_frame
 from grebe.formats.spark_files import (
     BASE,
-    DELETED,
     MARK,
     PATH,
     POS,
@@ -54,9 +54,6 @@ from grebe.sql_text import made, quote
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.types import DataType
-
-ARROW_BYTES = 64 * 1024 * 1024
-"""Compressed bytes of files up to which DuckDB's rows go to Spark through the driver's memory."""
 
 NONE = BitMap64()
 
@@ -178,7 +175,7 @@ def _native(
     marked = [entry for entry in touched if entry.marks]
     live = [entry for entry in marked if _is_live(entry)]
     gone = [(entry.file.path, entry.marks[-1]) for entry in live]
-    few = 0 < sum(len(positions) for _, positions in gone) <= DELETED
+    few = 0 < sum(len(positions) for _, positions in gone) <= thresholds.DELETED_ROWS
     if few and names_tell([path for path, _ in gone]):
         frames.append(weighted(without(spark, read(live), gone), sf.lit(1)))
         marked = [entry for entry in marked if not _is_live(entry)]
@@ -265,7 +262,7 @@ def _special(
         weight = f'CAST({side.sign} AS BIGINT) AS "{WEIGHT}"'
         items = f"{items}, {weight}" if items else weight
         query = rows_query(session, side.table, side.state, reading.special, items)
-        if sum(file.size for file in reading.special) <= ARROW_BYTES:
+        if sum(file.size for file in reading.special) <= thresholds.DUCK_BYTES:
             frames.append(to_frame(spark, session.arrow(query), {**types, WEIGHT: "bigint"}))
         else:
             frames.append(_staged(spark, session, side.table, query, {**types, WEIGHT: "bigint"}))

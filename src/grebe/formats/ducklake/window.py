@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from grebe import thresholds
 from grebe.formats.base import WEIGHT, Changes, WindowStats, check_total
 from grebe.formats.ducklake.catalog_rows import CatalogRows, Table
 from grebe.formats.ducklake.connections import Session
@@ -21,9 +22,6 @@ from grebe.formats.ducklake.schema import LakeField, selected
 from grebe.formats.ducklake.state import LakeFile, TableState, read_state, touched
 from grebe.formats.ducklake.versions import INSERTS, KNOWN, REWRITES, ROW_KINDS, Ends
 from grebe.model import TableName, Window
-
-FEED_ROWS = 1_000_000
-"""Changed rows up to which the feed is read on the driver, whatever files they lie in."""
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -167,7 +165,7 @@ class WindowReader:
     @staticmethod
     def _is_few(states: States, budget: int) -> bool:
         """Whether the feed fits on the driver: only what changed, in however large files it lies."""
-        return budget >= 0 and moved(*states.touched) <= FEED_ROWS
+        return budget >= 0 and moved(*states.touched) <= thresholds.FEED_ROWS
 
     @property
     def _names(self) -> list[str]:

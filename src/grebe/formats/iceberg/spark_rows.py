@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from grebe import thresholds
 from grebe.formats.base import WEIGHT
 from grebe.formats.files import escape_glob
 from grebe.formats.frames import to_frame
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.types import DataType
 
-_OPEN_COST = 1 << 18
 _FIELD_ID = "parquet.field.id"
 _BY_ID = "spark.sql.parquet.fieldId.read.enabled"
 
@@ -175,7 +175,7 @@ def read_version(
     own_id = table.snapshots[place.snapshot_id].schema_id
     own = table.schemas[table.current_schema_id if own_id is None else own_id]
     # A small file counts for little: a table of many is read in few tasks, not in one for each.
-    reader = spark.read.option("file-open-cost", str(_OPEN_COST))
+    reader = spark.read.option("file-open-cost", str(thresholds.OPENED_BYTES))
     frame = reader.option("versionAsOf", place.snapshot_id).table(name.quoted())
     columns = []
     for want in fields:
