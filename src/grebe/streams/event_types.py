@@ -16,6 +16,7 @@ from decimal import Decimal
 from math import isfinite, isinf, isnan
 from typing import Any, Final
 
+from grebe.sql_text import quote
 from grebe.streams.event_text import Dead, DeadCode, dump, kind_of
 
 
@@ -128,7 +129,7 @@ def _object(schema: Mapping[str, Any], field: str) -> EventType:
     fields = schema_fields(schema, f"{field}.")
     if not fields:
         raise BadTypeError(field, "an object has at least one field")
-    parts = ", ".join(f"`{item.name}`: {item.type.spark}" for item in fields)
+    parts = ", ".join(f"{quote(item.name)}: {item.type.spark}" for item in fields)
 
     def convert(value: Any, at: str) -> dict[str, Any]:  # noqa: ANN401
         if not isinstance(value, Mapping):

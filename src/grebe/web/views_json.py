@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from grebe.errors import DefinitionError
+from grebe.sql_text import quote
 from grebe.web.answers import answering
 from grebe.web.served import Served
 
@@ -24,7 +25,7 @@ def routes(served: Served) -> Sequence[Route]:
 
     def view(request: Request) -> dict[str, object]:
         name = served.project.view(request.path_params["name"]).name
-        return served.project.status(f"`{name}`")[0].to_dict()
+        return served.project.status(quote(str(name)))[0].to_dict()
 
     def runs(request: Request) -> list[dict[str, Any]]:
         asked = request.query_params.get("view")
