@@ -33,6 +33,14 @@ class Check(StrEnum):
     NEVER = "never"
 
 
+class SmallChoice(StrEnum):
+    """What runs the small steps of a refresh."""
+
+    AUTO = "auto"
+    """DuckDB on the driver, where it is installed."""
+    SPARK = "spark"
+
+
 class Policy(StrEnum):
     """What the user allows a refresh to do."""
 

@@ -40,6 +40,12 @@ KEPT_SHARE = 4.0
 """A source must be this many times larger than what is kept of it."""
 SHARED_SOURCE_ROWS = 1_000_000
 """Rows of a source from which one read for both versions is worth a statement and a trip to the driver."""
+SMALL_BYTES = 64 << 20
+"""Bytes of rows that a step may read to be computed on the driver, without a statement of Spark's."""
+SMALL_SOURCE_BYTES = 12 << 20
+"""Bytes of a source's rows up to which it is read whole: once for every view and step of a run."""
+SMALL_RESULT_ROWS = 1_000_000
+"""Rows of a view up to which they may be read on the driver, to be merged with a change there."""
 FILTERED_SHARE = 0.25
 """The share of rows that a condition is taken to leave."""
 

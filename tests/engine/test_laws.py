@@ -9,6 +9,7 @@ docs/evidence/engine_laws.json. L5 (kill anywhere) is in `test_crash.py`.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,9 +21,11 @@ from engine.mixed_lake import STORAGE, MixedLake
 from evidence import LongRun
 from grebe import thresholds
 from grebe.config import Settings
+from grebe.config.settings_model import RefreshSettings
 from grebe.engine.engine import Engine
 from grebe.engine.refresh import RefreshResult
-from grebe.model import Outcome, Policy
+from grebe.engine.small_steps_run import SHADOW
+from grebe.model import Outcome, Policy, SmallChoice
 from grebe.sql_text import quote
 
 if TYPE_CHECKING:
@@ -32,11 +35,16 @@ pytestmark = pytest.mark.spark
 _numbers = count()
 
 
+@pytest.fixture(autouse=True)
+def _every_small_step_is_run_by_both_engines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(SHADOW, "1")
+
+
 def lawful(
     spark: SparkSession, project: Settings, seed: int, *, views: int, rounds: int
 ) -> Counter[str]:
     """Every law over one random lake; what was counted."""
-    engine = Engine(project, spark)
+    engine = Engine(replace(project, refresh=RefreshSettings(SmallChoice.AUTO)), spark)
     lake = Lake.opened(spark, engine, f"law{seed}_{next(_numbers)}", seed)
     counts = held(lake, views=views, rounds=rounds)
     drop(lake)
@@ -63,6 +71,12 @@ def held(lake: Lake, *, views: int, rounds: int) -> Counter[str]:
 
 def note(counts: Counter[str], results: dict[str, RefreshResult]) -> None:
     counts.update(refreshes=len(results))
+    for result in results.values():
+        counts.update(
+            f"steps_by_{step.engine.lower()}"
+            for step in result.steps
+            if result.outcome is not Outcome.FULL
+        )
     counts.update(result.outcome.value for result in results.values())
     counts.update(
         f"because_{reason.code.replace('-', '_')}"

@@ -46,6 +46,7 @@ from grebe.formats.base import (
 )
 from grebe.formats.frames import to_frame
 from grebe.formats.identity import consolidate_arrow
+from grebe.formats.near_rows import NearKeys
 from grebe.model import (
     Column,
     Frontier,
@@ -205,6 +206,13 @@ class MemoryTable:
         if columns is None:
             return state.rows
         return state.rows.select([state.schema.by_id()[number].name for number in columns])
+
+    def rows_on_driver(
+        self, version: Version, columns: Sequence[int], near: NearKeys | None = None
+    ) -> pa.Table | None:
+        """The rows, or those of some keys."""
+        rows = self.rows_at(version, columns)
+        return rows if near is None else rows.filter(near.among(rows[near.column].combine_chunks()))
 
     # --- as storage ----------------------------------------------------------------------------
 

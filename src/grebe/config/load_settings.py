@@ -25,6 +25,7 @@ from grebe.config.settings_model import (
     Defaults,
     Identity,
     Journal,
+    RefreshSettings,
     Settings,
     Site,
     Spark,
@@ -33,7 +34,7 @@ from grebe.config.settings_model import (
 )
 from grebe.config.written_values import Checked, Value, from_file, from_variables
 from grebe.errors import ConfigError, did_you_mean
-from grebe.model import Check
+from grebe.model import Check, SmallChoice
 
 
 def load(folder: str | Path = ".", environ: Mapping[str, str] | None = None) -> Settings:
@@ -65,6 +66,7 @@ def load(folder: str | Path = ".", environ: Mapping[str, str] | None = None) -> 
         defaults=_defaults(checked, catalogs, file),
         storage=StorageSettings(**_section(checked, "storage")),  # type: ignore[arg-type]
         views=_views(checked),
+        refresh=_refresh(checked),
         registry=Journal(**_section(checked, "registry")),  # type: ignore[arg-type]
         project=Identity(**_section(checked, "project")),  # type: ignore[arg-type]
         relations=_relations(checked, file),
@@ -82,6 +84,13 @@ def _listeners(checked: Checked) -> tuple[tuple[str, tuple[tuple[str, str], ...]
 def _views(checked: Checked) -> ViewSettings:
     found = _section(checked, "views")
     return ViewSettings(Check(str(found["check"]))) if "check" in found else ViewSettings()
+
+
+def _refresh(checked: Checked) -> RefreshSettings:
+    found = _section(checked, "refresh")
+    return RefreshSettings(
+        SmallChoice(str(found.get("small_steps", RefreshSettings().small_steps)))
+    )
 
 
 def read_site(folder: Path) -> Site | None:

@@ -10,7 +10,7 @@ from grebe.compiler.text.declarative.links import Link
 from grebe.config.table_names import split_name
 from grebe.errors import UnknownTableError, did_you_mean
 from grebe.formats.table_format import TableFormat
-from grebe.model import CatalogAddress, Check, TableName
+from grebe.model import CatalogAddress, Check, SmallChoice, TableName
 
 FILE_NAME = "grebe.toml"
 HOME_NAME = ".grebe"
@@ -61,6 +61,13 @@ class ViewSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class RefreshSettings:
+    """How refreshes compute."""
+
+    small_steps: SmallChoice = SmallChoice.SPARK
+
+
+@dataclass(frozen=True, slots=True)
 class Journal:
     """Where the registry of views, runs and leases is kept."""
 
@@ -107,6 +114,7 @@ class Settings:
     defaults: Defaults
     storage: StorageSettings = StorageSettings()
     views: ViewSettings = ViewSettings()
+    refresh: RefreshSettings = RefreshSettings()
     spark: Spark = Spark()
     registry: Journal = Journal()
     project: Identity = Identity()

@@ -13,7 +13,7 @@ from grebe.config.settings_model import FILE_NAME
 from grebe.errors import ConfigError, did_you_mean
 from grebe.formats.table_format import table_formats
 from grebe.known_formats import format_names
-from grebe.model import Check
+from grebe.model import Check, SmallChoice
 from grebe.secrets import keep_secret, looks_secret, names_secret, secrets_in
 from grebe.sql_text import pair_value
 
@@ -47,6 +47,7 @@ _SECTIONS: Mapping[str, Mapping[str, Key]] = {
     "defaults": {"catalog": Key(), "schema": Key()},
     "storage": {"format_version": Key(int, (2, 3))},
     "views": {"check": Key(str, tuple(Check))},
+    "refresh": {"small_steps": Key(str, tuple(SmallChoice))},
     "registry": {"url": Key()},
     "project": {"id": Key()},
     "spark": {
@@ -65,7 +66,7 @@ _RELATION: Mapping[str, Key] = {
     "many": Key(bool),
 }
 _ANY = Key()
-_OWN_VARIABLES = ("GREBE_CACHE", "GREBE_FAILPOINTS")
+_OWN_VARIABLES = ("GREBE_CACHE", "GREBE_FAILPOINTS", "GREBE_SHADOW")
 _REFERENCE = re.compile(r"\$\{([^}]*)\}")
 _SCHEME_OF_A_HEADER = re.compile(r"\s*(?:bearer|basic|token|apikey)?\s*", re.IGNORECASE)
 _BEFORE_HOST = re.compile(r"://[^@]*$")

@@ -42,13 +42,17 @@ from grebe.engine.kept_rows import (
     taken_apart,
 )
 from grebe.engine.result import StepRun, StepWatch, step_words, unwatched
+from grebe.engine.small_runner import CannotRunError
+from grebe.engine.small_steps_run import SmallSteps, differs, shadowed
 from grebe.engine.source_deltas import SourceDelta, Stage
 from grebe.engine.writing import changed_by, merge_of, pruning
 from grebe.errors import CheckFailedError, GrebeError, InternalError, StepFailedError
 from grebe.formats import base
 from grebe.formats.base import Rows, VersionStats
-from grebe.formats.storage_errors import cause_of, disk_hint
+from grebe.formats.frames import to_frame
+from grebe.formats.storage_errors import cause_of, disk_hint, first_line
 from grebe.model import ACTION
+from grebe.spark.spark_types import type_text
 from grebe.sql_text import PREFIX, made, quote
 
 if TYPE_CHECKING:
@@ -74,6 +78,8 @@ class Execution:
     held: Callable[[], pa.Table | None]
     """The view's own rows on the driver, where they can be read there."""
     stage: Stage
+    small: SmallSteps
+    """The steps that are computed by DuckDB on the driver."""
     nearby: KeptRows | None = None
     """What the views of a run keep of large sources; None where they are read whole."""
     order: tuple[str, ...] = ()
@@ -89,8 +95,6 @@ class Execution:
     """How often a source is read for the rows near a change, by the column that says which."""
     empty: dict[str, Node | None] = field(default_factory=dict)
     """The steps without any row: what follows from them alone is not computed, only its columns."""
-    kept: dict[str, pa.Table] = field(default_factory=dict)
-    """The results of steps that are on the driver."""
     refused: set[str] = field(default_factory=set)
     """Reads for both versions that turned out too large for the driver."""
     trail: Trail = field(default_factory=Trail)
@@ -105,6 +109,13 @@ class Execution:
     """The text of the step that runs."""
     way: Way | None = None
     """How the rows of the last merge are written."""
+    why: str = ""
+    """Why the step that runs is left to Spark."""
+
+    @property
+    def kept(self) -> dict[str, pa.Table]:
+        """The results of steps that are on the driver."""
+        return self.small.kept
 
     def sql(self, node: Node) -> str:
         """The text of a relation in this session."""
@@ -158,7 +169,7 @@ class Execution:
 
     def _timed(self, step: steps.Step) -> list[base.Write]:
         begun = time.monotonic()
-        self.said = ""
+        self.said, self.why = "", ""
         writes = self._step(step)
         if self.said:
             ran = StepRun(
@@ -168,6 +179,8 @@ class Execution:
                 seconds=time.monotonic() - begun,
                 passes=self.trail.of(step),
                 way=self.way,
+                engine="Spark" if self.why else "DuckDB",
+                why=self.why,
             )
             self.ran.append(ran)
             self.watch(step_words(ran.kind, ran.name), None, ran)
@@ -188,7 +201,50 @@ class Execution:
         match step:
             case steps.Compute(name=name, node=Empty()):
                 self.empty[name] = step.node
-                self.sql(step.node)
+                self.small.keep_types(name, step.node)
+                self.said = emit(step.node, "spark", leaf_name)
+                return []
+        small = self._by_duckdb(step)
+        return self._by_spark(step) if small is None else small
+
+    def _by_duckdb(self, step: steps.Step) -> list[base.Write] | None:
+        """The writes of a small step; None for one that Spark has to run."""
+        judged = self.small.judge(step) if self.on_driver else "too many rows changed"
+        if isinstance(judged, str):
+            self.why = judged
+            return None
+        try:
+            text, rows = self.small.run(judged)
+        except CannotRunError as error:
+            self.why = first_line(error)
+            return None
+        if shadowed():
+            self._compare(step, rows)
+        self.said = text
+        match step:
+            case steps.Compute():
+                self.small.keep(step.name, rows, judged.kinds)
+                if rows.num_rows == 0:
+                    self.empty[step.name] = None
+            case steps.ReadBoth():
+                for at, part in zip((At.NEW, At.OLD), taken_apart(rows), strict=True):
+                    self.small.keep(step.side(at).step, part.select(step.columns), judged.kinds)
+            case steps.CheckStep():
+                self._refuse_rows(step, rows.slice(0, 5).to_pylist())
+            case steps.AppendStep():
+                return [base.Append(Rows(arrow=rows))]
+            case steps.MergeStep():
+                return [self._write(rows, step.on)]
+        return []
+
+    def _compare(self, step: steps.Step, rows: pa.Table) -> None:
+        """Nothing where Spark gives the same rows."""
+        found = differs(rows, self.spark.sql(self.sql(step.node)).toArrow())
+        if found is not None:
+            raise InternalError.broken(f"DuckDB and Spark differ on {step}: {found}")
+
+    def _by_spark(self, step: steps.Step) -> list[base.Write]:
+        match step:
             case steps.Compute():
                 self._keep(step.name, self.spark.sql(self.sql(step.node)))
             case steps.ReadBoth():
@@ -213,7 +269,7 @@ class Execution:
         for name in self.views.values():
             self.spark.catalog.dropTempView(name)
         self.views.clear()
-        self.kept.clear()
+        self.small.close()
 
     def name_of(self, leaf: Leaf) -> str:
         """The temporary view behind a leaf, made when it is first needed."""
@@ -257,13 +313,15 @@ class Execution:
                 return self.stored()
             case Named(step=name) if (absent := self.empty.get(name)) is not None:
                 return self.spark.sql(self.sql(absent))
+            case Named(step=name) if name in self.kept:
+                return to_frame(self.spark, self.kept[name], self.small.types[name])
         raise InternalError.broken(f"step {leaf} is read before it is computed")
 
     def _kept_of(self, scan: Scan, near: RowsNear) -> Kept:
         asked = self.near(scan, near)
         if self.nearby is None or asked is None:
             raise TooManyRowsError
-        return self.nearby.read(self.spark, asked, scan.at)
+        return self.nearby.read(lambda: self.spark, asked, scan.at)
 
     def _read_both(self, step: steps.ReadBoth) -> None:
         frame = self.spark.sql(self.sql(step.node))
@@ -272,7 +330,7 @@ class Execution:
             self.refused.add(step.name)
             raise TooManyRowsError
         for at, part in zip((At.NEW, At.OLD), taken_apart(rows), strict=True):
-            kept = Kept(part, frame.schema).frame(self.spark, step.columns)
+            kept = Kept(part, _types(frame)).frame(self.spark, step.columns)
             self._show(self._key(step.side(at)), kept)
 
     # What later steps are bound to (`compiler.bind.known.Known`).
@@ -283,7 +341,7 @@ class Execution:
 
     def is_read(self, named: Named) -> bool:
         """Whether rows under this name are there already."""
-        return self._key(named) in self.views
+        return self._key(named) in self.views or named.step in self.kept
 
     def is_refused(self, name: str) -> bool:
         """Whether rows of this name turned out to be too many for the driver."""
@@ -319,6 +377,8 @@ class Execution:
     def source(self, scan: Scan) -> SourceStatistics | None:
         """What is known of a source whose rows may come to the driver; None where none may."""
         side = self.sides[scan.table]
+        if scan.near and self.small.reads(scan):
+            return None  # the rows near the change are at hand at both versions
         if not self.on_driver or side.delta is None or side.delta.arrow is None:
             return None
         return SourceStatistics(side)
@@ -335,6 +395,7 @@ class Execution:
             self.kept[name] = arrow
             if arrow.num_rows == 0:
                 self.empty[name] = None
+            self.small.types[name] = _types(frame)
             self._show(f"step {name}", self.spark.createDataFrame(arrow, schema=frame.schema))
         else:
             self._show(f"step {name}", self.spark.sql(f"SELECT * FROM {self.stage(frame)}"))
@@ -345,10 +406,14 @@ class Execution:
 
     def _check(self, step: steps.CheckStep) -> None:
         rows = self.spark.sql(self.sql(step.node)).limit(5).collect()
+        self._refuse_rows(step, [row.asDict() for row in rows])
+
+    def _refuse_rows(self, step: steps.CheckStep, rows: Sequence[Mapping[str, object]]) -> None:
+        """Nothing when a check gave no row."""
         if rows:
             raise CheckFailedError(
                 step.message,
-                detail="; ".join(str(row.asDict()) for row in rows),
+                detail="; ".join(map(str, rows)),
                 hint="somebody altered the storage table, or this is a bug: verify, then rebuild"
                 " with a full refresh",
                 run_id=self.run_id,
@@ -399,3 +464,8 @@ class Execution:
             f"SELECT {ACTION}, SUM({steps.COPIES}) FROM {staged} GROUP BY {ACTION}"
         ).collect()
         return {str(row[0]): int(row[1]) for row in rows}
+
+
+def _types(frame: DataFrame) -> dict[str, str]:
+    """The types of a frame's columns, as Spark spells them."""
+    return {part.name: type_text(part.dataType) for part in frame.schema.fields}

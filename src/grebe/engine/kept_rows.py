@@ -10,7 +10,7 @@ views tie together.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -22,14 +22,15 @@ from grebe.engine.small_views import repeated
 from grebe.engine.source_deltas import Delta, SourceDelta, ends_of
 from grebe.errors import InternalError
 from grebe.formats.base import WEIGHT, VersionStats
+from grebe.formats.frames import to_frame
 from grebe.formats.identity import consolidate_arrow
+from grebe.formats.near_rows import NearKeys
 from grebe.model import TableName, Version
 from grebe.sql_text import made, quote
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import StructType
 
 _KEY: Final = made("near")
 
@@ -39,16 +40,14 @@ class Kept:
     """Rows of one version of a source, on the driver."""
 
     rows: pa.Table
-    schema: StructType
+    types: Mapping[str, str]
+    """Spark's types of their columns."""
     before: Kept | None = None
     """The same at the version before the change, when somebody asked."""
 
     def frame(self, spark: SparkSession, columns: Sequence[str]) -> DataFrame:
         """Some of their columns in a session."""
-        from pyspark.sql.types import StructType
-
-        part = StructType([self.schema[name] for name in columns])
-        return spark.createDataFrame(self.rows.select(list(columns)), schema=part)
+        return to_frame(spark, self.rows.select(list(columns)), self.types)
 
 
 _Id = tuple[
@@ -85,7 +84,7 @@ class KeptRows:
         found.is_shared = self.is_shared([(scan.table, near.column), *near.deltas])
         return None if found.id in self.kept and self.kept[found.id] is None else found
 
-    def read(self, spark: SparkSession, asked: NearRows, at: At) -> Kept:
+    def read(self, spark: Callable[[], SparkSession], asked: NearRows, at: At) -> Kept:
         """The rows that are enough for a scan, and more.
 
         Raises:
@@ -104,6 +103,26 @@ class KeptRows:
                 kept.before = kept.before or _before(kept, delta)
                 return kept.before
             return kept
+
+    def is_plain(self, side: SourceDelta, version: Version) -> bool:
+        """Whether all columns that any view reads go to the driver and back as they are."""
+        kinds = {item.id: item.type for item in side.source.schema_at(version).columns}
+        wanted = self._columns(side)
+        return bool(wanted) and all(
+            number in kinds and goes_to_driver(kinds[number]) for number in wanted
+        )
+
+    def whole(self, side: SourceDelta, version: Version) -> Kept | None:
+        """All rows of a small source on the driver; None where it cannot read them."""
+        wanted = self._columns(side)
+        key: _Id = (side.source.name, version, "", wanted, frozenset())
+        with self.guard:
+            lock = self.locks.setdefault(key, threading.Lock())
+        with lock:
+            if key not in self.kept:
+                rows = side.source.rows_on_driver(version, wanted)
+                self.kept[key] = None if rows is None else Kept(rows, types_at(side, version))
+            return self.kept[key]
 
     def _deltas(
         self, sides: Mapping[str, SourceDelta], place: ColumnPlace, near: RowsNear
@@ -168,24 +187,36 @@ class NearRows:
         return None if values is None else values.num_rows
 
     @property
+    def expected_rows(self) -> int:
+        """How many rows there are for the keys, about."""
+        rows = self.rows or 0
+        return int((self.keys or 0) * max(1.0, rows / (self.width or max(1, rows))))
+
+    @property
     def width(self) -> int | None:
         """How many different values the column can have at most."""
         return width_of(self._stats.bounds.get(self.column, ()))
 
-    def read(self, spark: SparkSession) -> Kept | None:
+    def read(self, session: Callable[[], SparkSession]) -> Kept | None:
         """The rows on the driver; None when they are too many for it."""
         keys = self._values()
         if keys is None:
             raise InternalError.broken("rows near keys that are not on the driver")
+        types = types_at(self.side, self.side.new)
+        near = NearKeys(self.column, keys[self.column].combine_chunks())
+        found = self.side.source.rows_on_driver(self.side.new, self.wanted, near)
+        if found is not None:
+            return Kept(found, types)
+        spark = session()
         few = spark.createDataFrame(keys.rename_columns([_KEY]))
         rows = self.side.source.read_at(self.side.new, self.wanted)
         within = _range(self.side, self.column, keys)
         rows = rows.where(within) if within else rows
-        near = rows.join(
+        picked = rows.join(
             few.hint("broadcast"), rows[quote(self.column)].eqNullSafe(few[_KEY]), "left_semi"
         )
-        arrow = collect(near)
-        return None if arrow is None else Kept(arrow, near.schema)
+        arrow = collect(picked)
+        return None if arrow is None else Kept(arrow, types)
 
     @property
     def _stats(self) -> VersionStats:
@@ -195,6 +226,11 @@ class NearRows:
         if not self.found:
             self.found.append(_keys(self.column, self.moved))
         return self.found[0]
+
+
+def types_at(side: SourceDelta, version: Version) -> dict[str, str]:
+    """Spark's types of a source's columns."""
+    return {column.name: column.type for column in side.source.schema_at(version).columns}
 
 
 class TooManyRowsError(Exception):
@@ -220,7 +256,7 @@ def _before(kept: Kept, delta: Delta) -> Kept:
     if delta.arrow is None:
         raise InternalError.broken("rows near a change that is not on the driver")
     changed = delta.arrow.select([*kept.rows.column_names, WEIGHT])
-    return Kept(before_change(kept.rows, changed), kept.schema)
+    return Kept(before_change(kept.rows, changed), kept.types)
 
 
 def before_change(rows: pa.Table, changed: pa.Table) -> pa.Table:

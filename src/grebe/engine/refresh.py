@@ -19,7 +19,7 @@ from grebe.compiler.algebra.nodes import Verbatim
 from grebe.compiler.bind import bind
 from grebe.compiler.explain import StepText, bound_steps, step_text
 from grebe.compiler.plan.cost import cost_of
-from grebe.compiler.text.clock import CLOCK, reads_clock
+from grebe.compiler.text.clock import CLOCK, ZONE, reads_clock
 from grebe.engine.choice import Choice, Costs, choose, not_incremental, replaced
 from grebe.engine.clustering import order_of
 from grebe.engine.compiled_view import CompiledView, Used, check_of
@@ -44,6 +44,7 @@ from grebe.engine.public import (
 from grebe.engine.public_name import shown_storage
 from grebe.engine.result import RefreshResult as RefreshResult
 from grebe.engine.result import StepRun, StepWatch, unwatched
+from grebe.engine.small_steps_run import SmallSteps
 from grebe.engine.small_views import repeated
 from grebe.engine.source_deltas import Delta, Deltas, SourceDelta, Stage
 from grebe.engine.standing import Pinned
@@ -61,8 +62,10 @@ from grebe.model import (
     Position,
     Reason,
     RunId,
+    SmallChoice,
     SourcePoint,
     TableName,
+    Version,
     Window,
 )
 from grebe.spark.tuning import WITHOUT_CONSTRAINTS, tune
@@ -394,14 +397,26 @@ class Refresh:
             )
             for name, used in self.view.sources
         }
+        spark = self.session()
+        named = {str(name): side for name, side in given.items()}
+        stored = _AtPosition(self, position)
+        settings = self.tables.settings.refresh
         return Execution(
-            spark=self.session(),
+            spark=spark,
             run_id=self.run_id,
-            sides={str(name): side for name, side in given.items()},
+            sides=named,
             stored=lambda: self._stored(position),
-            target=lambda: self._target(position),
-            held=lambda: self._held(position),
+            target=stored.target,
+            held=stored.held,
             stage=self.stage,
+            small=SmallSteps(
+                named,
+                stored,
+                lambda: str(spark.conf.get(ZONE, "UTC")),
+                self.nearby,
+                lambda: spark,
+                None if settings.small_steps is SmallChoice.AUTO else 'small_steps = "spark"',
+            ),
             nearby=self.nearby,
             ran=self.ran,
             watch=self.watch,
@@ -423,6 +438,10 @@ class Refresh:
         ids = [column.id for column in source.schema_at(position.version).columns]
         arrow = source.changes(Window(None, position.version), ids).arrow
         return None if arrow is None else repeated(arrow)
+
+    def _stored_types(self, version: Version) -> Mapping[str, str]:
+        source = self.tables.source(self.view.storage_name, self.session)
+        return {column.name: column.type for column in source.schema_at(version).columns}
 
     def _target(self, position: Position | None) -> VersionStats:
         """What metadata says of the storage table at that version."""
@@ -453,6 +472,31 @@ class Refresh:
         """What the clock showed, so that a check can compute the same rows."""
         read = outcome is Outcome.FULL and reads_clock(self.view.plan.reasons)
         return ((CLOCK, self.began.isoformat()),) if read else ()
+
+
+@dataclass(slots=True)
+class _AtPosition:
+    """The view's own rows at the version that a refresh is planned from, read once."""
+
+    refresh: Refresh
+    position: Position | None
+    stats: VersionStats | None = None
+    rows: pa.Table | None = None
+
+    def target(self) -> VersionStats:
+        if self.stats is None:
+            self.stats = self.refresh._target(self.position)
+        return self.stats
+
+    def stored_types(self) -> Mapping[str, str]:
+        if self.position is None or self.position.version is None:
+            return {}
+        return self.refresh._stored_types(self.position.version)
+
+    def held(self) -> pa.Table | None:
+        if self.rows is None:
+            self.rows = self.refresh._held(self.position)
+        return self.rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,10 @@ class StepRun:
     """What changed it between the plan and the run."""
     way: str | None = None
     """How its rows are written."""
+    engine: str = "Spark"
+    """What ran it."""
+    why: str = ""
+    """Why it was Spark, where DuckDB on the driver would do for a small step."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
+    from grebe.formats.near_rows import NearKeys
+
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
@@ -43,6 +45,8 @@ class Capabilities:
     """`VersionStats.rows`, where it is given, is exact and not an estimate."""
     head_without_spark: bool = False
     """`Source.head` neither starts nor asks Spark."""
+    rows_on_driver: bool = False
+    """`Source.rows_on_driver` reads rows, where their files allow it."""
     any_two_versions: bool = False
     """A window may lead backwards or sideways in the history, e.g. after a rollback."""
 
@@ -169,6 +173,11 @@ class Source(Protocol):
 
     def read_at(self, version: Version, columns: Sequence[int]) -> DataFrame:
         """All rows of a version, pinned."""
+
+    def rows_on_driver(
+        self, version: Version, columns: Sequence[int], near: NearKeys | None = None
+    ) -> pa.Table | None:
+        """The same on the driver, without Spark, or those of some keys; None where it cannot read them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,12 +26,13 @@ class StepsRan(Tabular):
 
     def rows(self) -> tuple[Sequence[str], list[Sequence[object]]]:
         """One line per step."""
-        headings = ("step", "rows", "took", "bound by")
+        headings = ("step", "rows", "took", "run by", "bound by")
         return headings, [
             (
                 f"{step.kind} {step.name}".strip() + (f": {step.way}" if step.way else ""),
                 "" if step.rows is None else f"{step.rows:,}",
                 f"{step.seconds:.2f} s",
+                f"{step.engine}: {step.why}" if step.why else step.engine,
                 ", ".join(step.passes),
             )
             for step in self.steps

@@ -18,6 +18,7 @@ from formats.contract.histories import History, Silent
 from formats.contract.oracle import Bag, bag, difference
 from grebe.errors import SchemaChangedError
 from grebe.formats.base import WEIGHT, Changes, Source
+from grebe.formats.near_rows import NearKeys
 from grebe.model import Column, Schema, TableName, Version, Window
 
 TAG = "__version"
@@ -88,6 +89,26 @@ def read_versions(played: Played) -> None:
             mine = table.filter(pc.equal(table[TAG], index)).drop_columns([TAG])
             known = played.rows.setdefault(version, mine)
             assert known is mine or bag(known) == bag(mine), (played.name, version)
+        for version in versions:
+            check_on_driver(played, version, ids)
+
+
+def check_on_driver(played: Played, version: Version, ids: Sequence[int]) -> None:
+    """What the driver reads itself are the rows, and those of some keys, NULL among these."""
+    rows, whole = played.rows[version], played.source.rows_on_driver(version, ids)
+    if whole is None:
+        return
+    assert bag(whole) == bag(rows), (played.name, version)
+    for name in whole.column_names:
+        if pa.types.is_nested(whole.schema.field(name).type):
+            continue
+        column = whole[name].combine_chunks()
+        wanted = pc.unique(column).slice(0, 3)
+        near = NearKeys(name, wanted)
+        found = played.source.rows_on_driver(version, ids, near)
+        assert found is not None
+        picked = whole.filter(pc.is_in(column, value_set=wanted))
+        assert bag(found) == bag(picked), (played.name, version, name)
 
 
 def check_all_pairs(played: Played) -> int:

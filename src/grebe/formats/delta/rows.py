@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -22,6 +22,7 @@ from grebe.formats.delta.conform import (
 from grebe.formats.delta.schema import DeltaField, DeltaSchema
 from grebe.formats.delta.window import DeltaWindow, Feed
 from grebe.formats.files import Files, torn
+from grebe.formats.near_rows import FileRows, NearKeys, rows_of_file
 from grebe.formats.parquet_calendar import in_old_calendar
 from grebe.formats.parquet_rows import chunk_bytes, selection
 from grebe.formats.weights import FileWeights
@@ -55,6 +56,47 @@ def read_weighted(files: Files, plan: DeltaWindow, want: WantedFileRows) -> _Rea
     read += [_feed_file(files, feed, want) for feed in plan.feeds]
     whole = pa.concat_tables([t for t, _ in read]) if read else want.shape.empty_table()
     return whole, sum(size for _, size in read)
+
+
+def read_live(
+    files: Files,
+    live: Sequence[FileWeights[AddedFile]],
+    want: WantedFileRows,
+    near: NearKeys | None,
+) -> pa.Table:
+    """The live rows of some files, without weights; of those near some keys, no others.
+
+    Raises:
+        NeedsSparkError: when only Delta's own reader makes sense of a file.
+    """
+    shape = want.shape.remove(want.shape.get_field_index(WEIGHT))
+    parts: list[pa.Table] = []
+    for weights in live:
+        path, records = weights.file.path, weights.file.records
+        with _Opened(files, path) as parquet:
+            if parquet.metadata.num_rows != records:
+                raise torn(path, f"{parquet.metadata.num_rows} rows instead of {records}")
+            parts += rows_of_file(_file_rows(parquet, weights, want, shape, near), near)
+    return pa.concat_tables(parts) if parts else shape.empty_table()
+
+
+def _file_rows(
+    parquet: pq.ParquetFile,
+    weights: FileWeights[AddedFile],
+    want: WantedFileRows,
+    shape: pa.Schema,
+    near: NearKeys | None,
+) -> FileRows:
+    def read(group: int, places: Sequence[int]) -> list[pa.Array]:
+        part = WantedFileRows(tuple(want.fields[place] for place in places), want.schema)
+        used = _used(parquet, part)
+        raw = parquet.read_row_groups([group], columns=used) if used else None
+        count = parquet.metadata.row_group(group).num_rows
+        return _columns(raw, weights.file.partition, part, count)
+
+    key = [field for field in want.fields if near is not None and field.name == near.column]
+    names = _used(parquet, WantedFileRows(tuple(key), want.schema))
+    return FileRows(parquet, weights, shape, read, names[0] if names else None)
 
 
 def feed_rows(files: Files, plan: DeltaWindow) -> list[int]:

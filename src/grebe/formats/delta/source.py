@@ -24,9 +24,11 @@ from grebe.formats.storage_errors import only_total, refuse
 from grebe.model import Reason, Schema, TableName, Version, Window
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
     from grebe.formats.delta.window import DeltaPlanner, DeltaWindow
+    from grebe.formats.near_rows import NearKeys
 
 
 class DeltaSource:
@@ -65,6 +67,7 @@ class DeltaSource:
         """What this table can do."""
         return Capabilities(
             exact_row_counts=True,
+            rows_on_driver=self._files.on_driver,
             head_without_spark=self._files.on_driver,
             any_two_versions=True,
         )
@@ -201,6 +204,25 @@ class DeltaSource:
             schema = DeltaSchema.of(state.metadata)
             return read_live(self._session(), self._planner.deleted(state), schema, fields)
         return read_version(self._session(), self._root, int(version), fields)
+
+    def rows_on_driver(
+        self, version: Version, columns: Sequence[int], near: NearKeys | None = None
+    ) -> pa.Table | None:
+        """The same on the driver, without Spark, or those of some keys; None where it cannot read them."""
+        from grebe.formats.delta.conform import NeedsSparkError
+        from grebe.formats.delta.rows import WantedFileRows, read_live
+
+        if not self._files.on_driver:
+            return None
+        schema = self._schema(int(version))
+        fields = tuple(_fields(schema, columns))
+        plan = self._planner.plan(Window(None, version))
+        if plan.feeds or plan.bytes > thresholds.DRIVER_BYTES:
+            return None
+        try:
+            return read_live(self._files, plan.touched, WantedFileRows(fields, schema), near)
+        except NeedsSparkError:
+            return None
 
     def _plan(self, window: Window) -> DeltaWindow:
         """The plan of a window; asked for several times in one refresh."""

@@ -22,7 +22,10 @@ from grebe.formats.ducklake.versions import Ends, VersionPoint, current, resolve
 from grebe.model import Reason, Schema, TableName, Version, Window
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
+
+    from grebe.formats.near_rows import NearKeys
 
 
 _LOOKS = 4
@@ -122,6 +125,11 @@ class DuckLakeSource:
     def read_at(self, version: Version, columns: Sequence[int]) -> DataFrame:
         """All rows of a version, pinned."""
         return self._steadily(lambda lake: self._read(lake, version, columns))
+
+    def rows_on_driver(
+        self, version: Version, columns: Sequence[int], near: NearKeys | None = None
+    ) -> pa.Table | None:
+        """None: only Spark reads them."""
 
     # --- inside --------------------------------------------------------------------------------
 

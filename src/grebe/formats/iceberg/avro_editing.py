@@ -10,6 +10,7 @@ import json
 import struct
 import zlib
 from collections.abc import Callable
+from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from grebe.formats.iceberg.avro import SYNC_BYTES, Cursor, decompress, header_of
@@ -35,8 +36,26 @@ class Codec(NamedTuple):
 Edit = Callable[[dict[str, Value]], None]
 
 
+class Container(NamedTuple):
+    """A whole file: the pairs in front, schema among them, and every record."""
+
+    header: dict[str, bytes]
+    records: list[dict[str, Value]]
+
+
 def edited(data: bytes, edit: Edit) -> bytes:
     """The container after every record was handed to a function that may change it.
+
+    Raises EOFError or ValueError when the bytes are not one whole container.
+    """
+    found = decoded(data)
+    for record in found.records:
+        edit(record)
+    return encoded(found)
+
+
+def decoded(data: bytes) -> Container:
+    """A container with every value of its records.
 
     Raises EOFError or ValueError when the bytes are not one whole container.
     """
@@ -45,20 +64,33 @@ def edited(data: bytes, edit: Edit) -> bytes:
     codec = _codec(json.loads(header["avro.schema"]))
     compression = header.get("avro.codec", b"null").decode()
     sync = cursor.take(SYNC_BYTES)
-    out = [_header({**header, "avro.codec": b"deflate"}), sync]
+    records: list[dict[str, Value]] = []
     while cursor.at < cursor.end:
         count = cursor.long()
         block = Cursor(decompress(compression, cursor.blob()))
         if cursor.take(SYNC_BYTES) != sync:
             raise ValueError("a block is not followed by the file's marker")
-        records = [codec.read(block) for _ in range(count)]
+        records += [codec.read(block) for _ in range(count)]
         if block.at != block.end:
             raise ValueError("a block holds more bytes than its records")
-        for record in records:
-            edit(record)
-        packed = _deflated(b"".join(codec.write(record) for record in records))
-        out += [_long(count), _blob(packed), sync]
+    return Container(header, records)
+
+
+def encoded(container: Container) -> bytes:
+    """The bytes of a container, in one packed block."""
+    header = {**container.header, "avro.codec": b"deflate"}
+    codec = _codec(json.loads(header["avro.schema"]))
+    body = b"".join(codec.write(record) for record in container.records)
+    sync = blake2b(body, digest_size=SYNC_BYTES).digest()
+    out = [_header(header), sync]
+    if container.records:
+        out += [_long(len(container.records)), _blob(_deflated(body)), sync]
     return b"".join(out)
+
+
+def some(value: Value) -> Branch:
+    """The value of a field that may be null."""
+    return Branch(0, None) if value is None else Branch(1, value)
 
 
 def plain(value: Value) -> Value:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from time import monotonic, sleep
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from grebe.errors import (
     CheckFailedError,
@@ -27,6 +27,8 @@ from grebe.formats.base import Committed, Rows, Write
 from grebe.formats.failpoints import reach
 from grebe.formats.frames import same_types
 from grebe.formats.iceberg import statements
+from grebe.formats.iceberg.driver_commit import DriverWriter, can_write
+from grebe.formats.iceberg.driver_snapshot import Base, NewSnapshot
 from grebe.formats.iceberg.history import BrokenChainError, HistoryReader, Lineage, changed_rows
 from grebe.formats.iceberg.metadata import IcebergSnapshot
 from grebe.formats.iceberg.position import THIS, CommitLabel, branch_of, is_maintenance
@@ -91,6 +93,8 @@ class IcebergCommitter:
     session: SparkSession
     name: TableName
     reader: HistoryReader
+    driver: DriverWriter | None = None
+    """Makes small commits without Spark, where that can be."""
 
     def commit(self, writes: Sequence[Write], frontier: Frontier, expected: Position) -> Committed:
         """The published run. See `grebe.formats.base.Storage.commit`."""
@@ -109,13 +113,66 @@ class IcebergCommitter:
             )
         for _ in range(REAPPLIES + 1):
             run = self._rebased(run, lineage)
-            landed = self._attempt(run, _age_in_days(lineage, run.base))
+            landed = self._on_driver(run)
+            if landed is _BY_SPARK:
+                landed = self._attempt(run, _age_in_days(lineage, run.base))
+            elif landed is not None:
+                reach("iceberg.published")
+                return committed(landed)
             if landed is not None:
                 return self._finish(run, landed)
             lineage = self._read()
         raise conflict(
             self.name, run.id, f"it was compacted {REAPPLIES + 1} times during one commit"
         )
+
+    def _on_driver(self, run: IcebergRun) -> list[IcebergSnapshot] | None:
+        """The run's snapshot, published without Spark; None when main moved, `_BY_SPARK` where Spark has to.
+
+        The catalog's row is the fence: it is set only while it holds the metadata that the run was
+        planned from.
+        """
+        if self.driver is None or run.base is None or not can_write(run.writes):
+            return _BY_SPARK
+        reach("iceberg.planned")
+        base = self.driver.base(run.base)
+        if base is None:
+            return _BY_SPARK
+        label = CommitLabel(run.id, 1, 1, run.frontier.to_json(), _row_version(run, []))
+        try:
+            made = self.driver.prepared(base, run.writes, dict(label.properties), run.id)
+        except OSError as error:
+            raise failed(self.name, run.id, "write", error) from error
+        if made is None:
+            return _BY_SPARK
+        reach("iceberg.written")
+        reach("iceberg.proved")
+        if not self._pointed(run, base, made):
+            self.driver.discard(base, made, run.id)
+            return None
+        self.driver.clean(made)
+        return [self._read().now.snapshots[made.id]]
+
+    def _pointed(self, run: IcebergRun, base: Base, made: NewSnapshot) -> bool:
+        """True when the catalog points to the run's snapshot, False when somebody was faster."""
+        assert self.driver is not None
+        cause: Exception | None = None
+        for _ in self._tries():
+            try:
+                reach("iceberg.publish.request")
+                swapped = self.driver.publish(base, made)
+                reach("iceberg.publish.reply")
+            except Exception as error:  # the history decides what it means
+                cause = error
+            else:
+                if swapped:
+                    return True
+            landed = self._outcome(run, made.id, cause)
+            if landed is not None:
+                return landed
+            if cause is None:
+                return False  # main is where it was, and something else of the table moved
+        raise unknown(self.name, run.id, "publish", cause) from cause
 
     def _attempt(self, run: IcebergRun, age: int) -> list[IcebergSnapshot] | None:
         """The run's published snapshots, or None when main moved and the run must start again."""
@@ -335,6 +392,10 @@ class IcebergCommitter:
 
     def _sql(self, text: str) -> None:
         self.session.sql(text).collect()
+
+
+_BY_SPARK: Final[list[IcebergSnapshot]] = []
+"""Says that a commit is not one that the driver makes."""
 
 
 def _landed(lineage: Lineage, run: IcebergRun) -> list[IcebergSnapshot] | None:

@@ -39,6 +39,12 @@ class SqlLocator(Protocol):
     def forget(self, name: TableName) -> None:
         """Take a table out of the list, whatever became of its files."""
 
+    def metadata_location(self, name: TableName) -> str:
+        """The location of the metadata file that is current now."""
+
+    def swap(self, name: TableName, old: str, new: str) -> bool:
+        """Point a table to another metadata file, if it is still at the old one."""
+
 
 _FORGET = (
     "DELETE FROM iceberg_tables"
@@ -47,6 +53,11 @@ _FORGET = (
 _QUERY = (
     "SELECT metadata_location FROM iceberg_tables"
     " WHERE catalog_name = {0} AND table_namespace = {0} AND table_name = {0}"
+)
+_SWAP = (
+    "UPDATE iceberg_tables SET metadata_location = {0}, previous_metadata_location = {0}"
+    " WHERE catalog_name = {0} AND table_namespace = {0} AND table_name = {0}"
+    " AND metadata_location = {0}"
 )
 _KIND = f"{_QUERY.replace('metadata_location', 'iceberg_type')}"
 _NAMES = "SELECT table_namespace, table_name FROM iceberg_tables WHERE catalog_name = {0}"
@@ -94,6 +105,12 @@ class SqliteLocator:
         """Delete the table's row."""
         with closing(sqlite3.connect(self._path, timeout=10)) as connection, connection:
             connection.execute(_FORGET.format("?"), (self._catalog, name.schema, name.name))
+
+    def swap(self, name: TableName, old: str, new: str) -> bool:
+        """Set the table's row, if it still holds the old location."""
+        key = (new, old, self._catalog, name.schema, name.name, old)
+        with closing(sqlite3.connect(self._path, timeout=10)) as connection, connection:
+            return connection.execute(_SWAP.format("?"), key).rowcount == 1
 
 
 def _is_missing(file: Path) -> bool:
@@ -156,6 +173,14 @@ class PostgresLocator:
 
         with psycopg.connect(self._dsn, connect_timeout=10) as connection:
             connection.execute(_FORGET.format("%s"), (self._catalog, name.schema, name.name))
+
+    def swap(self, name: TableName, old: str, new: str) -> bool:
+        """Set the table's row, if it still holds the old location."""
+        import psycopg
+
+        key = (new, old, self._catalog, name.schema, name.name, old)
+        with psycopg.connect(self._dsn, connect_timeout=10) as connection:
+            return connection.execute(_SWAP.format("%s"), key).rowcount == 1
 
 
 _NUMBER = re.compile(r"v?(\d+)")

@@ -23,6 +23,7 @@ from grebe.formats.iceberg.manifests import DataFile
 from grebe.formats.iceberg.metadata import TableMetadata
 from grebe.formats.iceberg.schema import IcebergField
 from grebe.formats.iceberg.values import from_partition
+from grebe.formats.near_rows import FileRows, NearKeys, rows_of_file
 from grebe.formats.parquet_rows import chunk_bytes, selection
 from grebe.formats.weights import FileWeights
 
@@ -87,6 +88,71 @@ def _read_file(
         raise torn(path, error) from error
 
 
+def read_live(
+    files: Files, live: Sequence[FileWeights[DataFile]], want: WantedRows, near: NearKeys | None
+) -> pa.Table:
+    """The live rows of some files, without weights; of those near some keys, no others."""
+    schema = want.schema.remove(want.schema.get_field_index(WEIGHT))
+    parts: list[pa.Table] = []
+    for weights in live:
+        path = weights.file.path
+        try:
+            with (
+                files.open(path) as stream,
+                pq.ParquetFile(
+                    stream, coerce_int96_timestamp_unit="us", pre_buffer=False
+                ) as opened,
+            ):
+                if opened.metadata.num_rows != weights.file.records:
+                    rows = opened.metadata.num_rows
+                    raise torn(path, f"{rows} rows instead of {weights.file.records}")
+                parts += rows_of_file(_file_rows(opened, weights, want, schema, near), near)
+        except (pa.ArrowException, OSError) as error:
+            raise torn(path, error) from error
+    return pa.concat_tables(parts) if parts else schema.empty_table()
+
+
+def _file_rows(
+    parquet: pq.ParquetFile,
+    weights: FileWeights[DataFile],
+    want: WantedRows,
+    schema: pa.Schema,
+    near: NearKeys | None,
+) -> FileRows:
+    own = parquet.schema_arrow
+    places = top_level_ids(own, want.mapping)
+    fixed = identity_partition(want.specs, weights.file)
+
+    def read(group: int, wanted: Sequence[int]) -> list[pa.Array]:
+        fields = [want.fields[place] for place in wanted]
+        used = [own.field(places[f.id]).name for f in fields if f.id in places]
+        raw = parquet.read_row_groups([group], columns=used) if used else None
+        count = parquet.metadata.row_group(group).num_rows
+        return [_column(raw, own, places, fixed, field, want.mapping, count) for field in fields]
+
+    ids = {field.name: field.id for field in want.fields}
+    place = None if near is None else places.get(ids[near.column])
+    name = None if place is None else own.field(place).name
+    return FileRows(parquet, weights, schema, read, name)
+
+
+def _column(  # noqa: PLR0913  # where a value comes from has that many sources
+    raw: pa.Table | None,
+    own: pa.Schema,
+    places: dict[int, int],
+    fixed: dict[int, Any],
+    field: IcebergField,
+    mapping: NameMapping | None,
+    count: int,
+) -> pa.Array:
+    place = places.get(field.id)
+    if raw is not None and place is not None:
+        return _stored(raw, own.field(place), field, mapping)
+    if field.id in fixed:
+        return constant(field, from_partition(field.type, fixed[field.id]), count)
+    return missing(field, count)
+
+
 def _read_parquet(
     parquet: pq.ParquetFile, weights: FileWeights[DataFile], want: WantedRows
 ) -> tuple[pa.Table, int]:
@@ -98,16 +164,10 @@ def _read_parquet(
     raw = parquet.read_row_groups(groups, columns=used) if used and groups else None
     if raw is not None:
         raw = raw.take(positions) if len(positions) < raw.num_rows else raw
-    columns = []
-    for field in want.fields:
-        place = places.get(field.id)
-        if raw is not None and place is not None:
-            columns.append(_stored(raw, schema.field(place), field, want.mapping))
-        elif field.id in fixed:
-            value = from_partition(field.type, fixed[field.id])
-            columns.append(constant(field, value, len(values)))
-        else:
-            columns.append(missing(field, len(values)))
+    columns = [
+        _column(raw, schema, places, fixed, field, want.mapping, len(values))
+        for field in want.fields
+    ]
     table = pa.Table.from_arrays([*columns, pa.array(values, pa.int64())], schema=want.schema)
     return table, chunk_bytes(parquet.metadata, groups, used)
 

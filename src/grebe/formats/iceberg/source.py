@@ -29,9 +29,11 @@ from grebe.formats.storage_errors import only_total, refuse
 from grebe.model import Reason, Schema, TableName, Version, Window
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
     from grebe.formats.iceberg.window import IcebergPlanner, IcebergWindow
+    from grebe.formats.near_rows import NearKeys
 
 
 class IcebergSource:
@@ -72,6 +74,7 @@ class IcebergSource:
         """What this table can do."""
         return Capabilities(
             exact_row_counts=True,
+            rows_on_driver=self._files.on_driver,
             head_without_spark=not self._locator.needs_spark and self._files.on_driver,
             any_two_versions=True,
         )
@@ -183,6 +186,21 @@ class IcebergSource:
         place = table.place_of(version)
         fields = _fields(table, place, columns)
         return read_version(self._session(), self._name, table, place, fields)
+
+    def rows_on_driver(
+        self, version: Version, columns: Sequence[int], near: NearKeys | None = None
+    ) -> pa.Table | None:
+        """The same on the driver, without Spark, or those of some keys; None where it cannot read them."""
+        from grebe.formats.iceberg.rows import read_live, wanted
+
+        if not self._files.on_driver:
+            return None
+        table, window = self._table(version), Window(None, version)
+        fields = _fields(table, table.place_of(version), columns)
+        plan = self._planner.plan(table, window, fields)
+        if plan is None or plan.bytes > thresholds.DRIVER_BYTES:
+            return None
+        return read_live(self._files, plan.touched, wanted(table, fields), near)
 
     def _refreshed(self) -> TableMetadata:
         """The metadata that is current now."""

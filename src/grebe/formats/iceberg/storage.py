@@ -10,6 +10,7 @@ from grebe.errors import ConflictError
 from grebe.formats.base import Committed, Orphan, Write
 from grebe.formats.iceberg import statements
 from grebe.formats.iceberg.commit import IcebergCommitter
+from grebe.formats.iceberg.driver_commit import DriverWriter
 from grebe.formats.iceberg.history import HistoryReader, Lineage, SparkReader, first_seen
 from grebe.formats.iceberg.position import find_run, read_position, run_of
 from grebe.formats.storage_errors import refused_partitions
@@ -45,6 +46,8 @@ class IcebergStorage:
     name: TableName
     reader: HistoryReader | None = None
     format_version: int = 3
+    small_commits: bool = False
+    """Whether the driver makes small commits itself, where it can."""
 
     def create(
         self,
@@ -100,7 +103,8 @@ class IcebergStorage:
         self.session.sql(statements.compact(self.name)).collect()
 
     def _committer(self) -> IcebergCommitter:
-        return IcebergCommitter(self.session, self.name, self._reader())
+        driver = DriverWriter.of(self.name, self.reader) if self.small_commits else None
+        return IcebergCommitter(self.session, self.name, self._reader(), driver)
 
     def _reader(self) -> HistoryReader:
         return self.reader or SparkReader(self.session, self.name)

@@ -23,7 +23,10 @@ from grebe.formats.storage_errors import only_total, refuse
 from grebe.model import Column, Reason, Schema, TableName, Version, Window
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
+
+    from grebe.formats.near_rows import NearKeys
 
 
 class ParquetSource:
@@ -166,6 +169,11 @@ class ParquetSource:
         """All rows of a version: of exactly the files that it lists."""
         listing = self._listing(version)
         return self._frame(listing.files, _columns(listing, columns), listing)
+
+    def rows_on_driver(
+        self, version: Version, columns: Sequence[int], near: NearKeys | None = None
+    ) -> pa.Table | None:
+        """None: only Spark reads them."""
 
     def _by_arrow(
         self,
