@@ -14,7 +14,7 @@ from sqlglot import exp, parse_one
 from grebe.compiler.algebra.nodes import Aggregate, Named, Node, Projection
 from grebe.compiler.algebra.scalar import Scalar
 from grebe.compiler.bind.small_expressions import SmallWriter, Typed
-from grebe.compiler.bind.small_kinds import Kind, NotSmallError, kind_of
+from grebe.compiler.bind.small_kinds import NotSmallError, SmallKind, kind_of
 from grebe.compiler.parser.dialect import READ
 from grebe.engine.small_runner import CannotRunError, SmallRunner, arrow_of
 from grebe.formats.frames import to_frame
@@ -192,7 +192,7 @@ class Fuzz:
         types = {NAMES[kind]: kind for kind in KINDS}
         return Fuzz(runner, table, runner.put("rows", table), to_frame(spark, table, types))
 
-    def by_duckdb(self, text: str, *, grouped: bool) -> tuple[Kind, list[Any]] | None:
+    def by_duckdb(self, text: str, *, grouped: bool) -> tuple[SmallKind, list[Any]] | None:
         """The type and values; None for what is left to Spark."""
         writer = SmallWriter({NAMES[kind]: kind_of(kind) for kind in KINDS}, utc=True)
         try:
@@ -218,7 +218,7 @@ class Fuzz:
         return self._compared(list(known.items()), grouped=grouped)
 
     def _compared(
-        self, known: list[tuple[str, tuple[Kind, list[Any]]]], *, grouped: bool
+        self, known: list[tuple[str, tuple[SmallKind, list[Any]]]], *, grouped: bool
     ) -> list[str]:
         if not known:
             return []

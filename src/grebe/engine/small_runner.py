@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any, Final
 
-from grebe.compiler.bind.small_kinds import Kind
+from grebe.compiler.bind.small_kinds import SmallKind
 from grebe.compiler.emit import Leaf, emit
 from grebe.engine.spark_hash import spark_hashes
 from grebe.sql_text import PREFIX, quote
@@ -85,8 +85,8 @@ class SmallRunner:
     def run(
         self,
         node: Node,
-        kinds: Mapping[str, Kind],
-        hashes: Mapping[str, tuple[Kind, ...]],
+        kinds: Mapping[str, SmallKind],
+        hashes: Mapping[str, tuple[SmallKind, ...]],
         name_of: Mapping[str, str],
     ) -> pa.Table:
         """The rows of a relation, with the Arrow types that Spark exchanges.
@@ -115,7 +115,7 @@ class SmallRunner:
             raise CannotRunError(str(error)) from error
 
     @staticmethod
-    def _make_hash(name: str, arguments: tuple[Kind, ...]) -> None:
+    def _make_hash(name: str, arguments: tuple[SmallKind, ...]) -> None:
         from duckdb.func import FunctionNullHandling, PythonUDFType
 
         with _GUARD:
@@ -160,7 +160,7 @@ def plain_times(rows: pa.Table) -> pa.Table:
     return rows
 
 
-def arrow_of(kind: Kind) -> pa.DataType:
+def arrow_of(kind: SmallKind) -> pa.DataType:
     """The Arrow type that Spark exchanges for a type."""
     import pyarrow as pa
 
@@ -182,7 +182,7 @@ def arrow_of(kind: Kind) -> pa.DataType:
     }[kind.name]
 
 
-def _back(column: pa.ChunkedArray, kind: Kind) -> pa.ChunkedArray:
+def _back(column: pa.ChunkedArray, kind: SmallKind) -> pa.ChunkedArray:
     import pyarrow as pa
 
     if kind.name == "timestamp":

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from grebe import thresholds
 from grebe.compiler.algebra.nodes import At, Named, Node, Scan, Stored
-from grebe.compiler.bind.small_kinds import Kind, NotSmallError
+from grebe.compiler.bind.small_kinds import NotSmallError, SmallKind
 from grebe.compiler.bind.small_relations import SmallLeaf, Translator
 from grebe.compiler.bind.small_steps import SmallStep, kinds_of, leaves_of, small_step
 from grebe.compiler.emit import Leaf, emit
@@ -105,7 +105,7 @@ class SmallSteps:
         rows = self.runner.run(small.step.node, small.kinds, small.hashes, names)
         return emit(small.step.node, "duckdb", _named), rows
 
-    def keep(self, name: str, rows: pa.Table, kinds: Mapping[str, Kind]) -> None:
+    def keep(self, name: str, rows: pa.Table, kinds: Mapping[str, SmallKind]) -> None:
         """The rows of a step, for those that follow."""
         self.kept[name] = rows
         self.types[name] = {column: kind.text for column, kind in kinds.items()}

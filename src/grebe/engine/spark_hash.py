@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from grebe.compiler.bind.small_kinds import Kind
+from grebe.compiler.bind.small_kinds import SmallKind
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,7 +29,7 @@ _P5: Final = np.uint64(0x27D4EB2F165667C5)
 _STRIPE: Final = 32
 
 
-def spark_hashes(columns: Sequence[pa.Array], kinds: Sequence[Kind]) -> pa.Array:
+def spark_hashes(columns: Sequence[pa.Array], kinds: Sequence[SmallKind]) -> pa.Array:
     """The hash of each row of some columns, as a BIGINT."""
     import pyarrow as pa
 
@@ -43,7 +43,7 @@ def spark_hashes(columns: Sequence[pa.Array], kinds: Sequence[Kind]) -> pa.Array
     return pa.array(seeds.view(np.int64))
 
 
-def _column(column: pa.Array, kind: Kind, seeds: Words) -> Words:
+def _column(column: pa.Array, kind: SmallKind, seeds: Words) -> Words:
     import pyarrow as pa
 
     if kind.name == "string":
@@ -64,7 +64,7 @@ def _values(column: pa.Array, kind: pa.DataType) -> np.ndarray[Any, Any]:
     return np.ascontiguousarray(column.cast(kind).fill_null(0).to_numpy(zero_copy_only=False))
 
 
-def _decimal_words(column: pa.Array, kind: Kind) -> Words:
+def _decimal_words(column: pa.Array, kind: SmallKind) -> Words:
     """The two halves of each value without its point, the low one first."""
     import pyarrow as pa
 

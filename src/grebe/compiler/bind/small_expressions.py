@@ -28,8 +28,8 @@ from grebe.compiler.bind.small_kinds import (
     STRING,
     TIMESTAMP,
     VOID,
-    Kind,
     NotSmallError,
+    SmallKind,
     decimal,
     kind_of,
     widest,
@@ -61,10 +61,10 @@ class Typed:
     """An expression for DuckDB, and the type that Spark gives it."""
 
     ast: exp.Expr
-    kind: Kind
+    kind: SmallKind
 
 
-Kinds = Mapping[str, Kind]
+Kinds = Mapping[str, SmallKind]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class SmallWriter:
     kinds: Kinds
     utc: bool
     """Whether the session's clock is that of UTC: only then a moment's day is the same everywhere."""
-    hashes: dict[str, tuple[Kind, ...]] = field(default_factory=dict)
+    hashes: dict[str, tuple[SmallKind, ...]] = field(default_factory=dict)
     """The hash functions that are needed, by name."""
     tries: bool = False
     """Whether it only matters where a value raises: it may raise in more places, and its digits do not count."""
@@ -97,7 +97,7 @@ class SmallWriter:
             raise NotSmallError(f"{_word(tree)} with {odd[0]}")
         return method(self, tree)
 
-    def as_kind(self, tree: exp.Expr, kind: Kind) -> exp.Expr:
+    def as_kind(self, tree: exp.Expr, kind: SmallKind) -> exp.Expr:
         """The expression widened to a type that holds all of its values."""
         return _cast(self.write(tree), kind)
 
@@ -129,7 +129,7 @@ class SmallWriter:
         precision = max(len((whole + part).lstrip("0")), scale, 1)
         if precision > MOST_DIGITS:
             raise NotSmallError("a decimal of more than 38 digits")
-        kind = Kind("decimal", precision, scale)
+        kind = SmallKind("decimal", precision, scale)
         return Typed(_to(exp.Literal.string(text), kind), kind)
 
     def typed_literal(self, tree: OpaqueLiteral) -> Typed:
@@ -138,7 +138,7 @@ class SmallWriter:
             raise NotSmallError(f"the constant {tree.this}")
         return self.moment_of(found[2], kind_of(found[1]))
 
-    def moment_of(self, text: str, kind: Kind) -> Typed:
+    def moment_of(self, text: str, kind: SmallKind) -> Typed:
         """A text as a date or a time, where every engine reads it so."""
         if kind == DATE and _DATE.fullmatch(text):
             read: Callable[[str], object] = date.fromisoformat
@@ -198,7 +198,7 @@ class SmallWriter:
             raise NotSmallError(f"a {kind} is compared")
         return [_cast(item, kind) for item in found]
 
-    def _as_moment(self, tree: exp.Expr, item: Typed, kind: Kind) -> Typed:
+    def _as_moment(self, tree: exp.Expr, item: Typed, kind: SmallKind) -> Typed:
         inner = tree.unnest()
         if item.kind == STRING and isinstance(inner, exp.Literal):
             return self.moment_of(inner.name, kind)
@@ -318,7 +318,7 @@ class SmallWriter:
         inner = tree.unnest()
         if isinstance(inner, exp.Literal) and found.kind.is_whole:
             digits = len(inner.name.lstrip("0")) or 1
-            return Typed(found.ast, Kind("decimal", digits, 0))
+            return Typed(found.ast, SmallKind("decimal", digits, 0))
         return Typed(found.ast, found.kind.as_decimal)
 
     def remainder(self, tree: exp.Mod) -> Typed:
@@ -372,7 +372,7 @@ class SmallWriter:
             return Typed(_unless(large, value, DOUBLE), DOUBLE)
         raise NotSmallError(f"a {found.kind} as a {kind}")
 
-    def _is_same(self, old: Kind, new: Kind) -> bool:
+    def _is_same(self, old: SmallKind, new: SmallKind) -> bool:
         """Whether a cast keeps the value, or raises, in both engines."""
         if old.is_whole:
             return new.is_number or new == STRING
@@ -382,7 +382,7 @@ class SmallWriter:
 
     # --- times ------------------------------------------------------------------------------
 
-    def has_days(self, kind: Kind) -> bool:
+    def has_days(self, kind: SmallKind) -> bool:
         """Whether a time has the same day in both engines."""
         return kind.name in ("date", "timestamp_ntz") or (kind == TIMESTAMP and self.utc)
 
@@ -504,7 +504,9 @@ class SmallWriter:
         found = self.number(self._plain(tree))
         kind = BIGINT
         if found.kind.is_decimal:
-            kind = Kind("decimal", min(MOST_DIGITS, found.kind.precision + 10), found.kind.scale)
+            kind = SmallKind(
+                "decimal", min(MOST_DIGITS, found.kind.precision + 10), found.kind.scale
+            )
         added = _to(exp.Sum(this=_to(found.ast, found.kind)), kind)
         return Typed(_within_digits(added, kind), kind)
 
@@ -513,11 +515,13 @@ class SmallWriter:
         found = self.number(self._plain(tree))
         if not found.kind.is_whole:
             raise NotSmallError(f"the mean of a {found.kind}")
-        value = _to(found.ast, Kind("decimal", MOST_DIGITS, 0))
+        value = _to(found.ast, SmallKind("decimal", MOST_DIGITS, 0))
         reach = exp.Sum(this=exp.Abs(this=value.copy()))
         many = exp.GT(
             this=reach,
-            expression=_to(exp.Literal.string(str(_MOST_DOUBLE)), Kind("decimal", MOST_DIGITS, 0)),
+            expression=_to(
+                exp.Literal.string(str(_MOST_DOUBLE)), SmallKind("decimal", MOST_DIGITS, 0)
+            ),
         )
         total = _to(exp.Sum(this=value), DOUBLE)
         count = _to(exp.Count(this=found.ast.copy()), DOUBLE)
@@ -632,14 +636,14 @@ def _truncated(unit: str, value: exp.Expr) -> exp.Expr:
     return exp.Anonymous(this="date_trunc", expressions=items)
 
 
-def _unless(odd: exp.Expr, value: exp.Expr, kind: Kind) -> exp.Expr:
+def _unless(odd: exp.Expr, value: exp.Expr, kind: SmallKind) -> exp.Expr:
     """The value; where the engines may differ on it, the step is left to Spark."""
     left = exp.Anonymous(this="error", expressions=[exp.Literal.string(LEFT_TO_SPARK)])
     branch = exp.If(this=odd, true=_to(left, kind))
     return exp.Case(ifs=[branch], default=value)
 
 
-def _result(form: type[exp.Expr], one: Kind, two: Kind) -> Kind:
+def _result(form: type[exp.Expr], one: SmallKind, two: SmallKind) -> SmallKind:
     if form is exp.Mul:
         return decimal(one.precision + two.precision + 1, one.scale + two.scale)
     scale = max(one.scale, two.scale)
@@ -647,11 +651,11 @@ def _result(form: type[exp.Expr], one: Kind, two: Kind) -> Kind:
     return decimal(whole + scale + 1, scale)
 
 
-def _within_digits(value: exp.Expr, kind: Kind) -> exp.Expr:
+def _within_digits(value: exp.Expr, kind: SmallKind) -> exp.Expr:
     """The value; an error where it has more than 38 digits, which DuckDB's sums may have."""
     if kind.precision < MOST_DIGITS:
         return value
-    most = Kind("decimal", MOST_DIGITS, kind.scale)
+    most = SmallKind("decimal", MOST_DIGITS, kind.scale)
     digits = "9" * (MOST_DIGITS - kind.scale) + "." + "9" * kind.scale
     end = _to(exp.Literal.string(digits.rstrip(".") or "0"), most)
     low = exp.LT(this=value.copy(), expression=exp.Neg(this=end.copy()))
@@ -659,16 +663,16 @@ def _within_digits(value: exp.Expr, kind: Kind) -> exp.Expr:
     return _unless(exp.Or(this=low, expression=high), value, kind)
 
 
-def _whole_digits(kind: Kind) -> int:
+def _whole_digits(kind: SmallKind) -> int:
     known = kind.as_decimal
     return known.precision - known.scale - (1 if kind.is_whole else 0)
 
 
-def _cast(item: Typed, kind: Kind) -> exp.Expr:
+def _cast(item: Typed, kind: SmallKind) -> exp.Expr:
     return item.ast if item.kind == kind else _to(item.ast, kind)
 
 
-def _to(tree: exp.Expr, kind: Kind) -> exp.Expr:
+def _to(tree: exp.Expr, kind: SmallKind) -> exp.Expr:
     return exp.Cast(this=tree, to=kind.to_duckdb())
 
 

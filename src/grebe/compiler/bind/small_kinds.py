@@ -40,7 +40,7 @@ class NotSmallError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class SmallKind:
     """A type of Spark's."""
 
     name: str
@@ -54,7 +54,7 @@ class Kind:
     def text(self) -> str:
         """As Spark spells it.
 
-        >>> Kind("decimal", 10, 2).text
+        >>> SmallKind("decimal", 10, 2).text
         'decimal(10,2)'
         """
         return f"decimal({self.precision},{self.scale})" if self.is_decimal else self.name
@@ -82,9 +82,9 @@ class Kind:
         return self.is_decimal or self.name in _EXACT
 
     @property
-    def as_decimal(self) -> Kind:
+    def as_decimal(self) -> SmallKind:
         """The decimal that holds every value of an exact number."""
-        return self if self.is_decimal else Kind("decimal", _DIGITS[self.name], 0)
+        return self if self.is_decimal else SmallKind("decimal", _DIGITS[self.name], 0)
 
     def to_duckdb(self) -> exp.DataType:
         """The type as DuckDB has it."""
@@ -92,17 +92,17 @@ class Kind:
         return exp.DataType.build(name or _DUCKDB[self.name], dialect="duckdb")
 
 
-BOOLEAN: Final = Kind("boolean")
-INT: Final = Kind("int")
-BIGINT: Final = Kind("bigint")
-STRING: Final = Kind("string")
-DATE: Final = Kind("date")
-TIMESTAMP: Final = Kind("timestamp")
-DOUBLE: Final = Kind("double")
-VOID: Final = Kind("void")
+BOOLEAN: Final = SmallKind("boolean")
+INT: Final = SmallKind("int")
+BIGINT: Final = SmallKind("bigint")
+STRING: Final = SmallKind("string")
+DATE: Final = SmallKind("date")
+TIMESTAMP: Final = SmallKind("timestamp")
+DOUBLE: Final = SmallKind("double")
+VOID: Final = SmallKind("void")
 
 
-def kind_of(text: str) -> Kind:
+def kind_of(text: str) -> SmallKind:
     """A type by Spark's text for it.
 
     Raises:
@@ -111,15 +111,15 @@ def kind_of(text: str) -> Kind:
     lowered = text.lower().strip()
     found = _DECIMAL.fullmatch(lowered)
     if found:
-        return Kind("decimal", int(found[1]), int(found[2]))
+        return SmallKind("decimal", int(found[1]), int(found[2]))
     name = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}.get(lowered)
     name = name or lowered
     if name not in _DUCKDB:
         raise NotSmallError(f"a value of type {text}")
-    return Kind(name)
+    return SmallKind(name)
 
 
-def decimal(precision: int, scale: int) -> Kind:
+def decimal(precision: int, scale: int) -> SmallKind:
     """A decimal that Spark gives without rounding.
 
     Raises:
@@ -132,10 +132,10 @@ def decimal(precision: int, scale: int) -> Kind:
         if scale_left < scale:
             raise NotSmallError("a decimal of more than 38 digits")
         precision = MOST_DIGITS
-    return Kind("decimal", precision, scale)
+    return SmallKind("decimal", precision, scale)
 
 
-def widest(kinds: tuple[Kind, ...]) -> Kind:
+def widest(kinds: tuple[SmallKind, ...]) -> SmallKind:
     """The type that holds values of all of these, as Spark chooses it.
 
     Raises:
@@ -147,7 +147,7 @@ def widest(kinds: tuple[Kind, ...]) -> Kind:
     return found
 
 
-def _wider(one: Kind, other: Kind) -> Kind:
+def _wider(one: SmallKind, other: SmallKind) -> SmallKind:
     if one == other or other.is_void:
         return one
     if one.is_void:
@@ -160,5 +160,5 @@ def _wider(one: Kind, other: Kind) -> Kind:
         whole = max(left.precision - left.scale, right.precision - right.scale)
         if whole + scale > MOST_DIGITS:
             raise NotSmallError("a decimal of more than 38 digits")
-        return Kind("decimal", whole + scale, scale)
+        return SmallKind("decimal", whole + scale, scale)
     raise NotSmallError(f"a {one} beside a {other}")

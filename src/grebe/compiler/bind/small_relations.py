@@ -35,11 +35,11 @@ from grebe.compiler.algebra.nodes import (
 )
 from grebe.compiler.algebra.scalar import Scalar, column
 from grebe.compiler.bind.small_expressions import Kinds, SmallWriter
-from grebe.compiler.bind.small_kinds import BIGINT, BOOLEAN, Kind, NotSmallError, widest
+from grebe.compiler.bind.small_kinds import BIGINT, BOOLEAN, NotSmallError, SmallKind, widest
 from grebe.sql_text import made
 
 SmallLeaf = Scan | Stored | Named
-KindsOf = Callable[[SmallLeaf], Mapping[str, Kind]]
+KindsOf = Callable[[SmallLeaf], Mapping[str, SmallKind]]
 """The types of a leaf's columns, by the names that the table has for them."""
 
 
@@ -57,7 +57,7 @@ class Translator:
 
     kinds_of: KindsOf
     utc: bool
-    hashes: dict[str, tuple[Kind, ...]] = field(default_factory=dict)
+    hashes: dict[str, tuple[SmallKind, ...]] = field(default_factory=dict)
     known: dict[str, SmallRelation] = field(default_factory=dict)
 
     def relation(self, node: Node) -> SmallRelation:
@@ -114,7 +114,7 @@ class Translator:
     def projection(self, node: Projection) -> SmallRelation:
         below = self.relation(node.input)
         writer = self.writer(below.kinds)
-        kinds: dict[str, Kind] = {}
+        kinds: dict[str, SmallKind] = {}
         outputs: list[tuple[str, Scalar]] = []
         for name, item in node.outputs:
             found = writer.typed(item)
@@ -217,7 +217,7 @@ def _check_identity(kinds: Kinds, names: Sequence[str] | Kinds) -> None:
             raise NotSmallError(f"rows are told apart by a {kinds[name]}")
 
 
-def _widened(item: SmallRelation, kinds: Sequence[Kind]) -> Node:
+def _widened(item: SmallRelation, kinds: Sequence[SmallKind]) -> Node:
     own = [item.kinds[name] for name in item.node.columns]
     if own == list(kinds):
         return item.node
@@ -228,11 +228,11 @@ def _widened(item: SmallRelation, kinds: Sequence[Kind]) -> Node:
     return Projection(item.node, outputs)
 
 
-def _null(kind: Kind) -> Scalar:
+def _null(kind: SmallKind) -> Scalar:
     return _as(exp.null(), kind)
 
 
-def _as(tree: exp.Expr, kind: Kind) -> Scalar:
+def _as(tree: exp.Expr, kind: SmallKind) -> Scalar:
     return Scalar.of(exp.Cast(this=tree, to=kind.to_duckdb()))
 
 

@@ -28,7 +28,7 @@ from grebe.compiler.algebra.nodes import (
 )
 from grebe.compiler.algebra.scalar import TRUE, Scalar, conjuncts_of, true_only
 from grebe.compiler.bind.small_expressions import Kinds
-from grebe.compiler.bind.small_kinds import Kind, NotSmallError, kind_of
+from grebe.compiler.bind.small_kinds import NotSmallError, SmallKind, kind_of
 from grebe.compiler.bind.small_relations import SmallLeaf, Translator
 from grebe.compiler.write.steps import AppendStep, CheckStep, Compute, MergeStep, ReadBoth, Step
 
@@ -57,7 +57,7 @@ class SmallStep:
     step: Step
     kinds: Kinds
     """The types that Spark gives its columns."""
-    hashes: Mapping[str, tuple[Kind, ...]]
+    hashes: Mapping[str, tuple[SmallKind, ...]]
     """The functions that give Spark's hash of some types, by name."""
 
 
@@ -91,7 +91,7 @@ def leaves_of(node: Node) -> tuple[SmallLeaf, ...]:
     return tuple(found.values())
 
 
-def kinds_of(leaf: SmallLeaf, known: AtHand) -> Mapping[str, Kind]:
+def kinds_of(leaf: SmallLeaf, known: AtHand) -> Mapping[str, SmallKind]:
     """The types of the columns that a leaf reads.
 
     Raises:

@@ -27,8 +27,8 @@ from grebe.formats.base import Committed, Rows, Write
 from grebe.formats.failpoints import reach
 from grebe.formats.frames import same_types
 from grebe.formats.iceberg import statements
-from grebe.formats.iceberg.driver_commit import DriverWriter, can_write
-from grebe.formats.iceberg.driver_snapshot import Base, NewSnapshot
+from grebe.formats.iceberg.driver_commit import SnapshotWriter, can_write
+from grebe.formats.iceberg.driver_snapshot import NewSnapshot, SnapshotBase
 from grebe.formats.iceberg.history import BrokenChainError, HistoryReader, Lineage, changed_rows
 from grebe.formats.iceberg.metadata import IcebergSnapshot
 from grebe.formats.iceberg.position import THIS, CommitLabel, branch_of, is_maintenance
@@ -93,7 +93,7 @@ class IcebergCommitter:
     session: SparkSession
     name: TableName
     reader: HistoryReader
-    driver: DriverWriter | None = None
+    driver: SnapshotWriter | None = None
     """Makes small commits without Spark, where that can be."""
 
     def commit(self, writes: Sequence[Write], frontier: Frontier, expected: Position) -> Committed:
@@ -153,7 +153,7 @@ class IcebergCommitter:
         self.driver.clean(made)
         return [self._read().now.snapshots[made.id]]
 
-    def _pointed(self, run: IcebergRun, base: Base, made: NewSnapshot) -> bool:
+    def _pointed(self, run: IcebergRun, base: SnapshotBase, made: NewSnapshot) -> bool:
         """True when the catalog points to the run's snapshot, False when somebody was faster."""
         assert self.driver is not None
         cause: Exception | None = None

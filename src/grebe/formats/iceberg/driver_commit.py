@@ -21,11 +21,11 @@ from grebe.formats.iceberg.avro_editing import Container, decoded, plain
 from grebe.formats.iceberg.driver_snapshot import (
     DATA,
     MOST_MANIFESTS,
-    Base,
     NewFile,
     NewSnapshot,
     OldManifest,
-    Plan,
+    SnapshotBase,
+    SnapshotPlan,
     snapshot,
     unsuited,
 )
@@ -41,7 +41,7 @@ MOST_BYTES: Final = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class DriverWriter:
+class SnapshotWriter:
     """Writes snapshots of one table whose catalog and files this process reaches itself."""
 
     name: TableName
@@ -49,17 +49,17 @@ class DriverWriter:
     files: DriverFiles
 
     @staticmethod
-    def of(name: TableName, reader: HistoryReader | None) -> DriverWriter | None:
+    def of(name: TableName, reader: HistoryReader | None) -> SnapshotWriter | None:
         """The writer of a table; None where only Spark can commit."""
         if not isinstance(reader, MetadataReader) or not isinstance(reader.locator, SqlLocator):
             return None
         return (
-            DriverWriter(name, reader.locator, reader.files)
+            SnapshotWriter(name, reader.locator, reader.files)
             if (isinstance(reader.files, DriverFiles))
             else None
         )
 
-    def base(self, head: int | None) -> Base | None:
+    def base(self, head: int | None) -> SnapshotBase | None:
         """The table while main is at a snapshot; None where Spark has to write it."""
         location = self.locator.metadata_location(self.name)
         (content,) = self.files.read([location])
@@ -81,10 +81,10 @@ class DriverWriter:
             for number, is_delete in zip(ids, numbered, strict=True)
         ):
             return None
-        return Base(location, document, found)
+        return SnapshotBase(location, document, found)
 
     def prepared(
-        self, base: Base, writes: Sequence[Write], labels: dict[str, str], run_id: str
+        self, base: SnapshotBase, writes: Sequence[Write], labels: dict[str, str], run_id: str
     ) -> NewSnapshot | None:
         """The snapshot that makes some writes, with its files written; None where Spark has to."""
         if not can_write(writes) or not 0 < len(base.listing.records) < MOST_MANIFESTS:
@@ -105,13 +105,13 @@ class DriverWriter:
             if file is None:
                 return None
         operation = "overwrite" if replaces else "append"
-        plan = Plan(operation, labels, file, replaces, time.time_ns() // 1_000_000)
+        plan = SnapshotPlan(operation, labels, file, replaces, time.time_ns() // 1_000_000)
         made = snapshot(base, old, plan, template)
         for path, data in made.files:
             _put(path, lambda place, data=data: place.write_bytes(data))  # type: ignore[misc]
         return made
 
-    def publish(self, base: Base, made: NewSnapshot) -> bool:
+    def publish(self, base: SnapshotBase, made: NewSnapshot) -> bool:
         """True when the catalog was pointed to the new snapshot; False when it had moved."""
         return self.locator.swap(self.name, base.location, made.metadata)
 
@@ -120,13 +120,13 @@ class DriverWriter:
         for path in made.dropped:
             _remove(path)
 
-    def discard(self, base: Base, made: NewSnapshot, run_id: str) -> None:
+    def discard(self, base: SnapshotBase, made: NewSnapshot, run_id: str) -> None:
         """Remove the files of a snapshot that did not land."""
         for path, _ in made.files:
             _remove(path)
         discard_data(base.root, run_id)
 
-    def _read_of(self, base: Base, replaces: bool) -> list[dict[str, Any]]:
+    def _read_of(self, base: SnapshotBase, replaces: bool) -> list[dict[str, Any]]:
         """The manifests to read: all whose files go, else one to take the form from."""
         if replaces:
             return base.listing.records
@@ -236,7 +236,7 @@ def discard_data(root: str, run_id: str) -> None:
             path.unlink()
 
 
-def _compression(base: Base) -> str:
+def _compression(base: SnapshotBase) -> str:
     """The table's own codec, where it is one that every reader has."""
     codec = str(base.document.get("properties", {}).get("write.parquet.compression-codec", "zstd"))
     return codec if codec in ("zstd", "snappy", "gzip") else "zstd"

@@ -87,7 +87,7 @@ class OldManifest:
 
 
 @dataclass(frozen=True, slots=True)
-class Base:
+class SnapshotBase:
     """The table as a snapshot finds it."""
 
     location: str
@@ -158,7 +158,7 @@ class NewSnapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SnapshotPlan:
     """A commit: what comes, and whether all that is there goes."""
 
     operation: str
@@ -174,7 +174,7 @@ def fresh_id() -> int:
 
 
 def snapshot(
-    base: Base, old: Sequence[OldManifest], plan: Plan, template: Container
+    base: SnapshotBase, old: Sequence[OldManifest], plan: SnapshotPlan, template: Container
 ) -> NewSnapshot:
     """The files of a new snapshot on main.
 
@@ -203,7 +203,7 @@ def snapshot(
 class _Made:
     """Manifests under way."""
 
-    def __init__(self, base: Base, sequence: int, number: int, token: str) -> None:
+    def __init__(self, base: SnapshotBase, sequence: int, number: int, token: str) -> None:
         self.base, self.sequence, self.id, self.token = base, sequence, number, token
         self.files: list[tuple[str, bytes]] = []
         self.records: list[Record] = []
@@ -307,7 +307,7 @@ class _Made:
         return f"{self.base.root}/metadata/snap-{self.id}-1-{self.token}.avro"
 
 
-def _metadata(base: Base, plan: Plan, made: _Made) -> tuple[Json, tuple[str, ...]]:
+def _metadata(base: SnapshotBase, plan: SnapshotPlan, made: _Made) -> tuple[Json, tuple[str, ...]]:
     document = dict(base.document)
     before = next(s for s in document["snapshots"] if s["snapshot-id"] == base.head)
     now = max(plan.now_ms, int(document["last-updated-ms"]), int(before["timestamp-ms"]) + 1)
@@ -347,7 +347,7 @@ def _metadata(base: Base, plan: Plan, made: _Made) -> tuple[Json, tuple[str, ...
     return document, dropped
 
 
-def _summary(before: Mapping[str, str], plan: Plan, made: _Made) -> dict[str, str]:
+def _summary(before: Mapping[str, str], plan: SnapshotPlan, made: _Made) -> dict[str, str]:
     """The counts that Spark writes, those that are zero left out where it leaves them out."""
     file = plan.file
     changed = {

@@ -10,7 +10,7 @@ from grebe.errors import ConflictError
 from grebe.formats.base import Committed, Orphan, Write
 from grebe.formats.iceberg import statements
 from grebe.formats.iceberg.commit import IcebergCommitter
-from grebe.formats.iceberg.driver_commit import DriverWriter
+from grebe.formats.iceberg.driver_commit import SnapshotWriter
 from grebe.formats.iceberg.history import HistoryReader, Lineage, SparkReader, first_seen
 from grebe.formats.iceberg.position import find_run, read_position, run_of
 from grebe.formats.storage_errors import refused_partitions
@@ -103,7 +103,7 @@ class IcebergStorage:
         self.session.sql(statements.compact(self.name)).collect()
 
     def _committer(self) -> IcebergCommitter:
-        driver = DriverWriter.of(self.name, self.reader) if self.small_commits else None
+        driver = SnapshotWriter.of(self.name, self.reader) if self.small_commits else None
         return IcebergCommitter(self.session, self.name, self._reader(), driver)
 
     def _reader(self) -> HistoryReader:
