@@ -109,8 +109,10 @@ class Execution:
     """The text of the step that runs."""
     way: Way | None = None
     """How the rows of the last merge are written."""
+    engine: str = ""
+    """What runs the step; nothing does where it is known to have no rows."""
     why: str = ""
-    """Why the step that runs is left to Spark."""
+    """Why it is left to Spark."""
 
     @property
     def kept(self) -> dict[str, pa.Table]:
@@ -169,7 +171,7 @@ class Execution:
 
     def _timed(self, step: steps.Step) -> list[base.Write]:
         begun = time.monotonic()
-        self.said, self.why = "", ""
+        self.said, self.engine, self.why = "", "", ""
         writes = self._step(step)
         if self.said:
             ran = StepRun(
@@ -179,7 +181,7 @@ class Execution:
                 seconds=time.monotonic() - begun,
                 passes=self.trail.of(step),
                 way=self.way,
-                engine="Spark" if self.why else "DuckDB",
+                engine=self.engine,
                 why=self.why,
             )
             self.ran.append(ran)
@@ -205,6 +207,7 @@ class Execution:
                 self.said = emit(step.node, "spark", leaf_name)
                 return []
         small = self._by_duckdb(step)
+        self.engine = "Spark" if small is None else "DuckDB"
         return self._by_spark(step) if small is None else small
 
     def _by_duckdb(self, step: steps.Step) -> list[base.Write] | None:

@@ -28,7 +28,7 @@ class StepRun:
     way: str | None = None
     """How its rows are written."""
     engine: str = "Spark"
-    """What ran it."""
+    """What ran it; empty for a step that is known to have no rows."""
     why: str = ""
     """Why it was Spark, where DuckDB on the driver would do for a small step."""
 
