@@ -81,5 +81,5 @@ def test_small_changes_run_no_statement(shop: Shop) -> None:
     shop.sql("DELETE FROM {s}.orders WHERE id IN (13, 40)")
     results = shop.refreshed()
     for name, result in results.items():
-        assert result.outcome is Outcome.INCREMENTAL, name
+        assert result.outcome is not Outcome.FULL, name
         assert set(who(result.steps).values()) == {"DuckDB"}, (name, who(result.steps))
