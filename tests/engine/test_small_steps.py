@@ -50,7 +50,9 @@ def shop(spark: SparkSession, project: Settings, monkeypatch: pytest.MonkeyPatch
 
 
 def who(steps: tuple[StepRun, ...]) -> dict[str, str]:
-    return {f"{step.kind} {step.name}".strip(): step.why or step.engine for step in steps}
+    return {
+        f"{step.kind} {step.name}".strip(): step.why or step.engine for step in steps if step.engine
+    }
 
 
 VIEWS = {
