@@ -44,6 +44,12 @@ SMALL_BYTES = 64 << 20
 """Bytes of rows that a step may read to be computed on the driver, without a statement of Spark's."""
 SMALL_SOURCE_BYTES = 12 << 20
 """Bytes of a source's rows up to which it is read whole: once for every view and step of a run."""
+SMALL_VALUE_BYTES = 12
+"""What a value is taken to need, before rows are read."""
+SMALL_UNPACKED = 3
+"""How many times larger rows are than the files that they are read from, about."""
+COMMITTED_BYTES = 64 << 20
+"""Bytes of rows up to which the driver writes a file of them."""
 SMALL_RESULT_ROWS = 1_000_000
 """Rows of a view up to which they may be read on the driver, to be merged with a change there."""
 FILTERED_SHARE = 0.25

@@ -34,9 +34,6 @@ if TYPE_CHECKING:
 
 SHADOW: Final = "GREBE_SHADOW"
 _UTC: Final = frozenset({"UTC", "Etc/UTC", "Z", "GMT", "Etc/GMT", "+00:00"})
-_VALUE_BYTES: Final = 12
-_UNPACKED: Final = 3
-"""How many times larger rows are than the files that they are read from, about."""
 
 
 def shadowed() -> bool:
@@ -160,7 +157,7 @@ class SmallSteps:
                 return None if rows is None else int(rows.nbytes)
         stats = self.stored.target()
         few = stats.rows is not None and stats.rows <= thresholds.SMALL_RESULT_ROWS
-        return stats.bytes * _UNPACKED if few else None
+        return stats.bytes * thresholds.SMALL_UNPACKED if few else None
 
     def _source_types(self, leaf: Scan) -> Mapping[str, str]:
         side = self.sides[leaf.table]
@@ -217,14 +214,16 @@ class SmallSteps:
             return SourceRows(None)
         near = self._near(leaf)
         stats = side.source.version_stats(version, [])
-        whole = stats.bytes * _UNPACKED
+        whole = stats.bytes * thresholds.SMALL_UNPACKED
         if whole <= thresholds.SMALL_SOURCE_BYTES or (
             near is None and whole <= thresholds.SMALL_BYTES
         ):
             return SourceRows(whole)
         if near is None:
             return SourceRows(None)
-        return SourceRows(near.expected_rows * _VALUE_BYTES * len(near.wanted), near)
+        return SourceRows(
+            near.expected_rows * thresholds.SMALL_VALUE_BYTES * len(near.wanted), near
+        )
 
     def _near(self, leaf: Scan) -> NearRows | None:
         """The rows near the change, where these are enough and the driver has its keys."""
@@ -249,7 +248,7 @@ class SmallSteps:
                 kept = self.nearby.whole(self.sides[leaf.table], self._version(leaf))
         except TooManyRowsError:
             return None
-        if kept is None or kept.rows.nbytes > _UNPACKED * thresholds.SMALL_BYTES:
+        if kept is None or kept.rows.nbytes > thresholds.SMALL_UNPACKED * thresholds.SMALL_BYTES:
             return None
         return kept.rows.select(sorted({source for _, source in leaf.pairs}))
 

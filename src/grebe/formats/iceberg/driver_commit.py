@@ -13,8 +13,9 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
+from grebe import thresholds
 from grebe.formats.base import Append, Overwrite, Write
 from grebe.formats.files import DriverFiles, local_path
 from grebe.formats.iceberg.avro_editing import Container, decoded, plain
@@ -35,9 +36,6 @@ from grebe.model import TableName
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-MOST_BYTES: Final = 64 << 20
-"""Bytes of rows up to which the driver writes a file of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +143,7 @@ def can_write(writes: Sequence[Write]) -> bool:
     return all(
         isinstance(write, (Append, Overwrite))
         and write.rows.arrow is not None
-        and write.rows.arrow.nbytes <= MOST_BYTES
+        and write.rows.arrow.nbytes <= thresholds.COMMITTED_BYTES
         for write in writes
     )
 
