@@ -23,6 +23,7 @@ from grebe.formats.delta.labels import DeltaLabel
 from grebe.formats.delta.log import Log
 from grebe.formats.delta.outcome import committed
 from grebe.formats.delta.partitions import failed_on
+from grebe.formats.delta.plain_append import PlainAppendWriter, is_plain
 from grebe.formats.delta.position import find_run, is_maintenance, named
 from grebe.formats.delta.spark_writes import SparkWriter
 from grebe.formats.delta.statements import MUST_EXIST
@@ -78,11 +79,15 @@ class DeltaRun:
 class DeltaCommitter:
     """Publishes runs to one table."""
 
-    session: SparkSession
+    session: SparkSession | None
+    """None where no commit may need Spark."""
     name: TableName
     table: str
     log: Log
     by_driver: bool = True
+    checkpoint_every: int = CHECKPOINT_EVERY
+    plain: bool = False
+    """Appends go without delta-rs where the table is a plain one."""
 
     def commit(self, writes: Sequence[Write], frontier: Frontier, expected: Position) -> Committed:
         """The published run. See `grebe.formats.base.Storage.commit`."""
@@ -124,10 +129,13 @@ class DeltaCommitter:
         raise self._failed(run, cause) from cause
 
     def _writer(self, run: DeltaRun) -> DeltaWriter:
-        if self.by_driver and suits(
-            run.write, self.log.state(run.base), self.log.files, self.log.root
-        ):
+        state = self.log.state(run.base)
+        if self.plain and is_plain(run.write, state, self.log.root):
+            return PlainAppendWriter(self.log)
+        if self.by_driver and suits(run.write, state, self.log.files, self.log.root):
             return DriverWriter(self.name, self.log, self.log.files)
+        if self.session is None:
+            raise failed(self.name, run.id, "write without Spark", None)
         return SparkWriter(self.session, self.name, self.table, self.log)
 
     def _outcome(self, run: DeltaRun, cause: Exception | None) -> Commit | None:
@@ -170,7 +178,7 @@ class DeltaCommitter:
     def _finish(self, run: DeltaRun, landed: Commit) -> Committed:
         """What was committed; a checkpoint now and then, so that the log stays quick to read."""
         reach("delta.committed")
-        if landed.version % CHECKPOINT_EVERY == 0 and self.log.files.on_driver:
+        if landed.version % self.checkpoint_every == 0 and self.log.files.on_driver:
             try:
                 DriverWriter(self.name, self.log, self.log.files).checkpoint(landed.version)
             except Exception as error:  # the log without it says the same

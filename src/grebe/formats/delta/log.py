@@ -10,6 +10,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from grebe.errors import HistoryExpiredError, SourceError, UnknownTableError
 from grebe.formats.delta import checkpoints
@@ -19,7 +20,7 @@ from grebe.formats.delta.actions import (
     Protocol,
 )
 from grebe.formats.delta.log_state import FOLDER, LogState
-from grebe.formats.files import Files, torn
+from grebe.formats.files import Files, local_path, torn
 
 KEPT_COMMITS = 1000
 KEPT_STATES = 4
@@ -52,10 +53,13 @@ class LogListing:
 
     commits: Mapping[int, tuple[str, object]]
     checkpoints: Mapping[int, tuple[str, ...]]
+    newest: int | None = None
 
     @property
     def head(self) -> int:
         """The newest version."""
+        if self.newest is not None:
+            return self.newest
         return max(self.commits, default=max(self.checkpoints, default=-1))
 
 
@@ -83,6 +87,9 @@ class Log:
 
     root: str
     files: Files
+    follows: bool = False
+    """Once listed, only what follows the newest commit is looked for: whoever writes many small
+    commits to a log on this machine's disk would list all of it for each."""
     _listing: LogListing | None = None
     _commits: OrderedDict[tuple[str, object], Commit] = field(default_factory=OrderedDict)
     _states: OrderedDict[int, LogState] = field(default_factory=OrderedDict)
@@ -90,6 +97,11 @@ class Log:
 
     def refreshed(self) -> LogListing:
         """The files that the log has now."""
+        if self.follows and self._listing is not None:
+            following = self._following(self._listing)
+            if following is not None:
+                self._listing = following
+                return following
         names = self.files.listed(f"{self.root}/{FOLDER}")
         found = listing_of(names)
         if found.head < 0:
@@ -99,6 +111,27 @@ class Log:
             self._checkpoints.clear()
         self._listing = found
         return found
+
+    def _following(self, known: LogListing) -> LogListing | None:
+        """The listing with the commits since; None when the newest that is known is not as it was."""
+        newest = known.head
+        if newest not in known.commits or self._sign(newest) != known.commits[newest][1]:
+            return None
+        more: dict[int, tuple[str, object]] = {}
+        while (sign := self._sign(newest + 1)) is not None:
+            newest += 1
+            more[newest] = (f"{newest:020}.json", sign)
+        if not more:
+            return known
+        return LogListing({**known.commits, **more}, known.checkpoints, newest)
+
+    def _sign(self, version: int) -> object | None:
+        """What tells a commit from another one of its version; None when there is none."""
+        try:
+            stat = Path(f"{local_path(self.root)}/{FOLDER}/{version:020}.json").stat()
+        except OSError:
+            return None
+        return stat.st_size, stat.st_mtime_ns
 
     def listing(self, *versions: int) -> LogListing:
         """The files that were seen last, or now when a version is not among them."""
