@@ -198,6 +198,16 @@ QUERY_REASONS: Final[dict[str, QueryReason]] = {
 
 CODES: Final[dict[str, Code]] = {
     # The tree of exceptions: what a class says when nothing narrower is known.
+    "bad-where": Code(
+        "A condition on dead letters is none.",
+        'write `{"code": "wrong-type"}`',
+        _COMMAND,
+    ),
+    "changed-from": Code(
+        "Some rows of a stream view were made by a former definition of it.",
+        "`grebe replay VIEW` makes all of them anew",
+        _STATUS,
+    ),
     "error": Code(
         "Anything that grebe raises on purpose; always one of the codes below in practice.",
         "read the message",
@@ -207,6 +217,21 @@ CODES: Final[dict[str, Code]] = {
         "grebe.toml or a GREBE_* variable is wrong, or a command asks for what cannot be.",
         "correct the key that is named",
         _OPEN,
+    ),
+    "event-failed": Code(
+        "An event does not become rows, and the caller asked to stop there.",
+        'send it with `on_error="dead"`',
+        _REFRESH,
+    ),
+    "mostly-dead": Code(
+        "Most of the last events did not become rows; they wait in their source.",
+        "correct the definition of the stream view",
+        _RUN,
+    ),
+    "no-stream": Code(
+        "What is asked for can only be done with a stream view.",
+        "refresh it instead",
+        _REFRESH,
     ),
     "project-moved": Code(
         "The folder was copied or moved, and its tables name files of another place.",
@@ -218,6 +243,16 @@ CODES: Final[dict[str, Code]] = {
     ),
     "sql-syntax": Code(
         "The text is not SQL of the dialect.", "correct the text at the place that is given", _TEXT
+    ),
+    "stream-view": Code(
+        "A stream view has no policy, lag or schedule.",
+        "give it another definition",
+        _CREATE,
+    ),
+    "unknown-stream": Code(
+        "No view is of that stream.",
+        "define one with `project.define_stream_view`",
+        _REFRESH,
     ),
     "unknown-table": Code(
         "A name that no catalog knows, or a source that is gone.",

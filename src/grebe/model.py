@@ -17,6 +17,9 @@ Version = NewType("Version", str)
 
 RunId = NewType("RunId", str)
 
+STREAM = "stream:"
+"""How a frontier's name of a stream begins; no table has such a name."""
+
 WEIGHT = made("weight")
 """The column of a delta that holds the signed weight."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -15,7 +15,16 @@ from grebe.engine.preview import Plans
 from grebe.engine.tables import Tables
 from grebe.events import Listener
 from grebe.model import Policy, TableName
-from grebe.project import adoption, lifecycle, plans, reading, refreshing, verifying
+from grebe.project import (
+    adoption,
+    lifecycle,
+    plans,
+    reading,
+    refreshing,
+    stream_numbers,
+    stream_views,
+    verifying,
+)
 from grebe.project.adoption import Adoption
 from grebe.project.dag import Dag, dag
 from grebe.project.definitions import Definition
@@ -27,9 +36,11 @@ from grebe.project.retention import Retention, Vacuumed, retention
 from grebe.project.selection import Selection
 from grebe.project.status import Statuses, statuses
 from grebe.project.steps_ran import StepsRan, steps_ran
+from grebe.project.stream_numbers import StreamStatuses
 from grebe.project.vacuum import vacuum
 from grebe.project.verifying import Verdicts
 from grebe.project.workspace import Say, Workspace
+from grebe.streams.totals import Ingested
 from grebe.view_timing import GivenTiming
 
 if TYPE_CHECKING:
@@ -232,6 +243,52 @@ class Project:
             )
 
         return define if function is None else define(function)
+
+    def define_stream_view(self, definition: Mapping[str, Any], *, replace: bool = False) -> View:
+        """A view of events: typed rows, each event once. Nothing of it needs Spark.
+
+        Args:
+            definition: `$type`, `$stream`, `$schema`, and what else says how events become rows.
+            replace: let it say something else than before; the rows that are stored stay.
+
+        Raises:
+            DeclarationError: with the code and the field of what is wrong; nothing was made.
+        """
+        return View(
+            self.workspace, stream_views.define(self.workspace, definition, replaces=replace)
+        )
+
+    def ingest_stream(
+        self,
+        view: str | TableName | View,
+        events: Iterable[object],
+        *,
+        batch: str | None = None,
+        on_error: str = "dead",
+    ) -> Ingested:
+        """Store events in one stream view.
+
+        Args:
+            view: the view.
+            events: mappings, or texts of JSON; a generator is stored slice by slice.
+            batch: an id: the same batch sent again is known, and stored once.
+            on_error: keep an event that does not become rows as a dead letter ("dead"), or store
+                nothing of its slice and raise ("stop").
+        """
+        named = self.workspace.named(view.name if isinstance(view, View) else view)
+        return stream_views.ingest_into(
+            self.workspace, named, events, batch=batch, on_error=on_error
+        )
+
+    def ingest(
+        self, stream: str, events: Iterable[object], *, batch: str | None = None
+    ) -> dict[str, Ingested]:
+        """Store events in every view of a stream; one view that fails stops no other."""
+        return stream_views.ingest(self.workspace, stream, events, batch=batch)
+
+    def streams(self, stream: str | None = None) -> StreamStatuses:
+        """What became of the events of every stream view; needs no Spark."""
+        return stream_numbers.stream_statuses(self.workspace, stream)
 
     # --- looking --------------------------------------------------------------------------------
 

@@ -16,10 +16,12 @@ from grebe.project.refreshing import refresh_one
 from grebe.project.retention import Vacuumed
 from grebe.project.status import Status, statuses
 from grebe.project.steps_ran import StepsRan, steps_ran
+from grebe.project.stream_numbers import DeadLetters, Where, letters_of, redrive
 from grebe.project.vacuum import vacuum
 from grebe.project.verifying import verify_one
 from grebe.project.workspace import Workspace
 from grebe.registry.records import RunRecord
+from grebe.streams.totals import Ingested
 from grebe.tabular import Tabular
 from grebe.view_timing import GivenTiming
 
@@ -101,6 +103,18 @@ class View(Tabular):
     def read(self, as_of: str | int | datetime | None = None) -> DataFrame:
         """The rows that the view shows, now or as of a version or time of the view itself."""
         return reading.read(self.workspace, self.workspace.named(self.name), as_of)
+
+    def dead_letters(self, where: Where = None) -> DeadLetters:
+        """The events of a stream view that did not become rows, oldest first; needs no Spark.
+
+        Args:
+            where: which: `{"code": "wrong-type"}`, or a function of a letter.
+        """
+        return letters_of(self.workspace, self.workspace.named(self.name), where)
+
+    def redrive(self, where: Where = None) -> Ingested:
+        """Run dead letters again: what becomes rows now takes their place, in one commit."""
+        return redrive(self.workspace, self.workspace.named(self.name), where)
 
     def alter(
         self,

@@ -15,7 +15,7 @@ from grebe.engine.standing import Pinned, distrust, same_rows
 from grebe.engine.tables import Tables
 from grebe.errors import GrebeError, HistoryExpiredError, InternalError
 from grebe.formats.base import Head, Session, Source
-from grebe.model import Position, SourcePoint, TableName
+from grebe.model import STREAM, Position, SourcePoint, TableName
 from grebe.view_graph import with_parents
 
 NOWHERE = Position(None, None)
@@ -193,6 +193,8 @@ class _Shown:
         """
         frontier = self.positions[name].frontier
         points = dict(frontier.by_source) if frontier else {}
+        # A stream is no table that somebody else could read: each view has its own position in it.
+        points = {table: point for table, point in points.items() if not table.startswith(STREAM)}
         later: dict[str, list[SourcePoint]] = {}
         for parent in self.known[name].parents:
             if parent in self.positions:

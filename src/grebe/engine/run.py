@@ -40,7 +40,17 @@ from grebe.events import RunStarted, SourceSeen, StepEnded, StepStarted, Tell, u
 from grebe.formats.base import STAGED, Head
 from grebe.formats.failpoints import reach
 from grebe.formats.storage_errors import disk_trouble, failed
-from grebe.model import Outcome, Policy, Position, Reason, RunId, SourcePoint, TableName, Version
+from grebe.model import (
+    STREAM,
+    Outcome,
+    Policy,
+    Position,
+    Reason,
+    RunId,
+    SourcePoint,
+    TableName,
+    Version,
+)
 from grebe.registry.records import SourceRecord
 from grebe.spark.pool import Pool
 from grebe.sql_text import made
@@ -517,7 +527,11 @@ class Run:
             frontier = self._left(parent, pins).frontier
             found.update(frontier.by_source if frontier else {})
         now = {**pins.shown, **{str(name): point_of(pin) for name, pin in pins.pins.items()}}
-        return {name: now.get(name, point) for name, point in found.items()}
+        return {
+            name: now.get(name, point)
+            for name, point in found.items()
+            if not name.startswith(STREAM)
+        }
 
     def _columns(self) -> dict[TableName, tuple[int, ...]]:
         ids: dict[TableName, dict[int, None]] = {}

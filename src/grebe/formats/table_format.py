@@ -17,6 +17,8 @@ from grebe.model import CatalogAddress
 
 if TYPE_CHECKING:
     from grebe.formats.base import Catalog
+    from grebe.formats.event_tables import EventTable
+    from grebe.model import TableName
 
 Length = Callable[[str | None], timedelta | None]
 """Reads how long versions are kept; None: not set, or not understood."""
@@ -68,6 +70,10 @@ class TableFormat:
     def catalog(self, place: CatalogAddress) -> Catalog:
         """Opens the tables of a catalog."""
         raise NotImplementedError
+
+    def events(self, place: CatalogAddress, name: TableName) -> EventTable | None:
+        """The table of a stream view, without Spark; None: the format or the catalog has none."""
+        return None
 
     def absolute_uri(self, uri: str, absolute: Callable[[str], str]) -> str:
         """A catalog's uri, the file in it by its whole path."""

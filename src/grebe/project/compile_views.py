@@ -24,6 +24,8 @@ from grebe.events import RunStarted
 from grebe.model import Outcome, Policy, Reason, RunId, TableName
 from grebe.project.definitions import Definition
 from grebe.project.ownership import project_id
+from grebe.project.stream_storage import StreamMeans, compile_stream, generation_of
+from grebe.project.stream_storage import make as make_stream
 from grebe.project.summary import SourceSummary, Summary, text_digest
 from grebe.registry.records import Counts, RunRecord, ViewRecord
 from grebe.sql_text import quote
@@ -55,10 +57,17 @@ class Builder:
         self.say = say
         self._known: dict[str, tuple[object, CompiledView]] = {}
 
+    @property
+    def _means(self) -> StreamMeans:
+        return StreamMeans(self.engine.tables, lambda: self.engine.spark, self.registry)
+
     def compile(self, view: Definition) -> CompiledView:
         """A view compiled over its sources; its parents must have been added before."""
         if view.error is not None:
             raise view.error
+        if view.stream is not None:
+            generation = generation_of(self._means, view.name)
+            return compile_stream(view, view.stream, generation)
         refuse_other_format(view)
         self.say(f"compiling {view.name}")
         try:
@@ -72,6 +81,10 @@ class Builder:
         """A view that the engine knows from now on, and the registry too."""
         if view.error is not None:
             raise view.error
+        if view.stream is not None:  # without Spark, and whatever reads it finds its table
+            made = make_stream(self._means, view, view.stream)
+            self.engine.views[view.key] = made
+            return made
         sign = self._sign(view)
         known = self._known.get(view.key)
         if known is not None and known[0] == sign and _is_recorded(view, known[1]):

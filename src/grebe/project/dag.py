@@ -112,7 +112,9 @@ def dag(workspace: Workspace, selection: Selection) -> Dag:
     parents = {name: view.parents_among(views) for name, view in chosen.items()}
     levels({name: view.parents_among(views) for name, view in views.items()})
     sources = {
-        name: [table for table in view.tables if table not in views]
+        name: [view.stream_source]
+        if view.stream_source
+        else [table for table in view.tables if table not in views]
         for name, view in chosen.items()
         if view.error is None
     }

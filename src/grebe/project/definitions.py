@@ -13,13 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 from grebe.config import Settings
 from grebe.errors import DefinitionError, GrebeError
-from grebe.model import Policy, Reason, TableName
+from grebe.model import STREAM, Policy, Reason, TableName
 from grebe.project.lookup import NOT_COMPILED, Lookup, Session, ViewColumns, not_compiled
 from grebe.project.read_definition import (
     context_of,
     digest_of,
     read_header,
     read_text,
+    stream_digest,
+    stream_in,
+    stream_statement,
     tables_in,
     unreadable,
 )
@@ -31,6 +34,7 @@ from grebe.view_timing import Timing, Trigger, timing_of
 if TYPE_CHECKING:
     from grebe.compiler.text.declarative.sql import Columns
     from grebe.compiler.text.statement import Statement
+    from grebe.streams.definition import StreamDefinition
 
 FOLDER = "views"
 SUFFIXES = (".sql", ".json")
@@ -90,6 +94,19 @@ class Definition:
         """What the text says around its query; no table is looked at."""
         return read_header(self.text, self.file)
 
+    @cached_property
+    def stream(self) -> StreamDefinition | None:
+        """What it says of events, if it is a stream view."""
+        try:
+            return stream_in(self.text, self.file)
+        except GrebeError:
+            return None
+
+    @property
+    def stream_source(self) -> str | None:
+        """The stream that its events come from, as people see it; None for a view of a query."""
+        return None if self.stream is None else f"{STREAM}{self.stream.stream}"
+
     @property
     def notes(self) -> tuple[Reason, ...]:
         """What people should know of it, whatever is done with it."""
@@ -119,11 +136,15 @@ class Definition:
         """A digest of what the definition says; spaces, case and comments do not count."""
         if self.is_as_compiled and self.facts:
             return self.facts.key
+        if self.stream is not None:
+            return stream_digest(self.stream)
         return digest_of(self.statement, self.settings)
 
     @property
     def has_changed(self) -> bool:
-        """True when it was compiled before, as something else."""
+        """True when it was compiled before, as something else; a stream's rows stay as they are."""
+        if self.stream is not None:
+            return False
         return self.facts is not None and self.digest != self.facts.key
 
     @property
@@ -289,12 +310,20 @@ def _from_file(file: Path, settings: Settings, by_file: Mapping[str, ViewRecord]
         return _from_record(known, settings, shown, text, problem)
     try:
         if problem is None:
-            parts = read_header(text, shown).name
+            parts = _parts_of(text, shown, settings)
         return Definition(settings.resolve(parts or path), text, settings, shown, error=problem)
     except GrebeError as error:
         if known is not None:
             return _from_record(known, settings, shown, text, error)
         return Definition(_as_said(parts or path, settings), text, settings, shown, error=error)
+
+
+def _parts_of(text: str, shown: str, settings: Settings) -> tuple[str, ...] | None:
+    """The name that a text gives its view."""
+    stream = stream_in(text, shown)
+    if stream is not None:
+        return stream_statement(stream, settings).name
+    return read_header(text, shown).name
 
 
 def _from_record(

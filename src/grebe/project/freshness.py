@@ -12,6 +12,7 @@ from grebe.engine.standing import Reads, SourceUse, Standing, stand
 from grebe.errors import GrebeError
 from grebe.model import Reason, State
 from grebe.project.definitions import Definition
+from grebe.project.stream_storage import changed_from
 from grebe.project.summary import Summary
 
 if TYPE_CHECKING:
@@ -101,6 +102,9 @@ def _standing(view: Definition, heads: Heads) -> Standing:
             return stand(remembered_reads(facts, None), old, heads.pin)
     recorded = view.record.fingerprint if view.record and not view.has_changed else None
     found = stand(remembered_reads(facts, recorded), position, heads.pin)
+    changed = changed_from(position) if view.stream is not None else None
+    if changed is not None:
+        found = replace(found, reasons=(*found.reasons, changed))
     if found.state is State.FRESH and not heads.shows(view.name, facts.storage):
         reason = Reason("not-shown", "the public name does not show the rows that are stored")
         return Standing(State.STALE, (reason,), position=position)

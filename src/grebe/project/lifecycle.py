@@ -22,12 +22,15 @@ from grebe.project.given import (
     policy_given,
     text_of,
 )
-from grebe.project.read_definition import read_header
+from grebe.project.read_definition import read_header, stream_in
 from grebe.project.refreshing import refresh_one
 from grebe.project.retention import storages_of
+from grebe.project.stream_views import define
 from grebe.registry.records import ViewRecord
 from grebe.secrets import names_secret
 from grebe.stored_properties import StoredProperties, is_own, pairs_text
+from grebe.streams.definition import is_stream
+from grebe.streams.open_events import stream_name
 from grebe.view_graph import descendants, levels
 from grebe.view_timing import OTHERS, with_given
 
@@ -42,6 +45,8 @@ def create(workspace: Workspace, given: Given, *, build: bool, replaces: bool) -
     Raises:
         DefinitionError: the definition means nothing, or the name is taken.
     """
+    if isinstance(given.definition, Mapping) and is_stream(given.definition):
+        return define(workspace, given.definition, replaces=replaces)
     there = kept_instead(workspace, given)
     if there is not None:
         return there
@@ -72,6 +77,8 @@ def alter(
 
     if view.file:
         raise in_file(view)
+    if view.stream is not None:
+        return _alter_stream(workspace, view, given)
     record = view.record or ViewRecord(view.key, view.text)
     text = None if given.definition is None else text_of(given.definition)
     said = _read_change(workspace, view, text)
@@ -108,6 +115,24 @@ def alter(
         _refuse_overtaken(workspace, view)
         raise overtaken(view)
     return view.name
+
+
+def _alter_stream(workspace: Workspace, view: Definition, given: Given) -> TableName:
+    """Another definition for the events that come from now on; the stored rows stay."""
+    if given.definition is None or given.policy or given.timing:
+        raise DefinitionError(
+            f'view "{view.name}" is a stream view: it has no policy, lag or schedule',
+            hint="give its new definition as JSON, with another $refresh if that is to change",
+            code="stream-view",
+        )
+    said = stream_in(text_of(given.definition), None)
+    if said is None or stream_name(workspace.settings, said) != view.name:
+        raise DefinitionError(
+            f'the definition is not one of stream view "{view.name}"',
+            hint="a view keeps its name: define another one",
+            code="other-name",
+        )
+    return define(workspace, dict(said.document), replaces=True)
 
 
 def _read_change(workspace: Workspace, view: Definition, text: str | None) -> Statement | None:

@@ -59,7 +59,9 @@ def _planned(
     known = [name for name in wanted if name not in seeded]
     done, failed = workspace.builder.compile_all(views, known)
     plans = {name: _failure(views[name].name, error) for name, error in failed.items()}
-    able = [done[name].name.quoted() for name in names if name in done]
+    streams = {name for name in names if name in done and views[name].stream is not None}
+    plans.update({name: _fresh(views[name]) for name in streams})
+    able = [done[name].name.quoted() for name in names if name in done and name not in streams]
     if able:
         found = workspace.engine.plan(able, policy=policy)
         plans.update({str(item.view): item for item in found})

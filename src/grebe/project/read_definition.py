@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from grebe.compiler.text.declarative.declared import Declared
     from grebe.compiler.text.declarative.sql import Columns
     from grebe.compiler.text.statement import Statement
+    from grebe.streams.definition import StreamDefinition
 
 _FULL_NAME = 3
 """A name of catalog, schema and table; a shorter one takes the defaults."""
@@ -76,6 +77,9 @@ def read_text(text: str, file: str | None, settings: Settings, columns: Columns)
         return read_statement(text, file)
     from grebe.compiler.text.declarative.sql import statement_of
 
+    stream = stream_in(text, file)
+    if stream is not None:
+        return stream_statement(stream, settings)
     statement = statement_of(_document(text, file), settings.links, columns)
     return _as_divisible(statement, settings)
 
@@ -91,6 +95,9 @@ def read_header(text: str, file: str | None) -> Statement:
         return read_statement(text, file)
     from grebe.compiler.text.declarative.sql import header_of
 
+    stream = stream_in(text, file)
+    if stream is not None:
+        return stream_statement(stream)
     return header_of(_declared(text, file))
 
 
@@ -100,6 +107,8 @@ def tables_in(text: str, query: Callable[[], str], settings: Settings) -> tuple[
     from grebe.compiler.text.verbatim import tables_in as named_in
 
     try:
+        if stream_in(text, None) is not None:
+            return ()
         if is_declarative(text):
             named = named_tables(_declared(text, None), settings.links)
             found = [settings.resolve(name) for name in named]
@@ -108,6 +117,37 @@ def tables_in(text: str, query: Callable[[], str], settings: Settings) -> tuple[
     except GrebeError:
         return ()
     return tuple(sorted({str(name) for name in found}))
+
+
+def stream_in(text: str, file: str | None) -> StreamDefinition | None:
+    """The definition of a stream view that a text is; None for any other text.
+
+    Raises:
+        DeclarationError: it is one, and breaks a rule.
+    """
+    if not is_declarative(text) or not any(word in text for word in ('"$stream"', '"$schema"')):
+        return None
+    from grebe.streams.definition import declared_stream, is_stream
+
+    document = _document(text, file)
+    return declared_stream(document) if is_stream(document) else None
+
+
+def stream_statement(stream: StreamDefinition, settings: Settings | None = None) -> Statement:
+    """What a stream view says around its events; with the settings also in which catalog it is."""
+    from grebe.compiler.text.statement import Statement
+    from grebe.streams.open_events import stream_name
+
+    parts = tuple(stream.name.split("."))
+    if settings is not None:
+        name = stream_name(settings, stream)
+        parts = (name.catalog, *name.schema.split("."), name.name)
+    return Statement(query="", name=parts)
+
+
+def stream_digest(stream: StreamDefinition) -> str:
+    """What tells a stream view's text from another one that means something else."""
+    return stream.digest(dict.fromkeys(stream.functions, ""))
 
 
 def _as_divisible(statement: Statement, settings: Settings) -> Statement:

@@ -17,6 +17,7 @@ from grebe.project.freshness import replaced_parents, standings
 from grebe.project.recovery import end_dead_runs
 from grebe.project.seeds import make_missing
 from grebe.project.selection import Selection
+from grebe.project.stream_views import refreshed as refreshed_stream
 from grebe.project.vacuum import expire_old
 from grebe.view_graph import levels
 
@@ -44,14 +45,19 @@ def refresh(
             return _with_notes(done, views)
     if make_missing(workspace):
         views = workspace.written()
+    streams = [name for name in names if views[name].stream is not None]
+    others = [name for name in names if name not in streams]
     chosen = tuple(views[name].name for name in names)
     workspace.tell(CycleStarted(run_id, chosen, datetime.now(UTC)))
     try:
-        done = workspace.builder.refresh(views, names, run_id, policy=policy, jobs=jobs)
+        done = [refreshed_stream(workspace, views[name], run_id) for name in streams]
+        if others:
+            done += workspace.builder.refresh(views, others, run_id, policy=policy, jobs=jobs)
     finally:
         workspace.tell(CycleEnded(run_id, time.monotonic() - begun, datetime.now(UTC)))
     # Also where no row changed: a frontier that moves alone is a version, too.
-    expire_old(workspace, [str(item.view) for item in done if item.outcome is not Outcome.FAILED])
+    kept = [item for item in done if item.outcome is not Outcome.FAILED]
+    expire_old(workspace, [str(item.view) for item in kept if str(item.view) not in streams])
     return _with_notes(done, views)
 
 

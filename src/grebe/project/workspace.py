@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from grebe.engine.engine import Engine
     from grebe.project.compile_views import Builder
     from grebe.registry import Registry
+    from grebe.streams.ingest import EventWriter
 
 Say = Callable[[str], None]
 
@@ -52,9 +53,14 @@ class Workspace:
         self._say = say
         self._given = spark
         self._closing = ExitStack()
+        self.stream_writers: dict[str, tuple[object, EventWriter]] = {}
+        """What stores events, by view: each knows what landed."""
 
     def close(self) -> None:
         """Give the registry's connections back; Spark goes on, it may be somebody else's too."""
+        for _, writer in self.stream_writers.values():
+            writer.close()
+        self.stream_writers.clear()
         self._closing.close()
         self.announcer.close()
 

@@ -21,7 +21,7 @@ from grebe.formats.base import ACTION, Append, Committed, Merge, Rows, Write
 from grebe.formats.event_tables import BATCH, EVENT, EventTable
 from grebe.formats.failpoints import reach
 from grebe.formats.storage_errors import conflict, refuse_untrusted
-from grebe.model import LAYOUT, Frontier, Position, RunId, SourcePoint
+from grebe.model import LAYOUT, STREAM, Frontier, Position, RunId, SourcePoint
 from grebe.streams.definition import StreamDefinition
 from grebe.streams.event_columns import action_table, event_table_rows
 from grebe.streams.event_memory import EventMemory
@@ -360,7 +360,7 @@ class EventWriter:
 
 def source_name(stream: str) -> str:
     """What a frontier calls a stream: a colon stands in no table's name."""
-    return f"stream:{stream}"
+    return f"{STREAM}{stream}"
 
 
 def _refuse_dead(batch: Batch, places: Sequence[int], made: Mapping[int, EventRows]) -> None:

@@ -163,9 +163,9 @@ class _Worker:
             at = "$transform" if isinstance(definition.transform, str) else "$filter"
             message = f"the process of its functions does not start: {gone.dead.text}"
             raise DeclarationError(code, at, message) from gone
-        if isinstance(answer, DeclarationError):
+        if answer is not None:
             made.end()
-            raise answer
+            raise DeclarationError(*answer)
         return made
 
     def ask(self, question: object, seconds: float) -> Any:  # noqa: ANN401
@@ -234,7 +234,7 @@ def serve(inbound: int, outbound: int) -> None:
         try:
             maker = _made(document, folder)
         except DeclarationError as error:
-            _write(answered, DeclarationError(error.feature, error.field, str(error)))
+            _write(answered, (error.feature, error.field, error.message))
             return
         _limit(megabytes)
         _write(answered, None)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import time
+import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -15,6 +16,7 @@ from grebe.formats.base import Committed, Write
 from grebe.formats.delta import stats
 from grebe.formats.delta.actions import AddedFile
 from grebe.formats.delta.commit import DeltaCommitter
+from grebe.formats.delta.labels import DeltaLabel
 from grebe.formats.delta.log import Log
 from grebe.formats.delta.log_state import LogState
 from grebe.formats.delta.position import read_position
@@ -27,7 +29,16 @@ from grebe.formats.event_tables import AT
 from grebe.formats.files import DriverFiles, local_path
 from grebe.formats.folders import folder_of, write_view
 from grebe.formats.weights import Weights
-from grebe.model import CatalogAddress, Column, Frontier, Position, Schema, TableName, Version
+from grebe.model import (
+    CatalogAddress,
+    Column,
+    Frontier,
+    Position,
+    RunId,
+    Schema,
+    TableName,
+    Version,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -65,14 +76,32 @@ class DeltaEvents:
 
     def widen(self, schema: Schema) -> None:
         """Add the columns that the table does not have yet."""
-        from deltalake import DeltaTable
+        from deltalake import CommitProperties, DeltaTable
         from deltalake.schema import Schema as DeltaTableSchema
 
         known = {name.lower() for name in self.columns()}
         lacking = [column for column in schema.columns if column.name.lower() not in known]
         if lacking:
             wanted = DeltaTableSchema.from_arrow(_arrow_schema(lacking))
-            DeltaTable(str(self._folder)).alter.add_columns(list(wanted.fields))
+            position = self.position()
+            made_by_us: dict[str, str] = {}
+            if position.frontier is not None and position.version is not None:
+                # A commit like all others: without a label it would be one of somebody else.
+                run_id = RunId(f"widen-{uuid.uuid4().hex[:8]}")
+                label = DeltaLabel(
+                    run_id,
+                    int(position.version),
+                    replace(position.frontier, run_id=run_id).to_json(),
+                    position.row_version,
+                )
+                made_by_us = {"userMetadata": label.text()}
+            table = DeltaTable(str(self._folder))
+            table.alter.add_columns(
+                list(wanted.fields),
+                commit_properties=CommitProperties(
+                    custom_metadata=made_by_us, max_commit_retries=0
+                ),
+            )
 
     def columns(self) -> dict[str, str]:
         """The columns that the table has."""

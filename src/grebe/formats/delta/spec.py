@@ -12,6 +12,8 @@ from grebe.model import CatalogAddress
 
 if TYPE_CHECKING:
     from grebe.formats.base import Catalog
+    from grebe.formats.event_tables import EventTable
+    from grebe.model import TableName
 
 
 class DeltaFormat(TableFormat):
@@ -33,6 +35,14 @@ class DeltaFormat(TableFormat):
         from grebe.formats.delta.catalog import DeltaCatalog
 
         return DeltaCatalog(place)
+
+    def events(self, place: CatalogAddress, name: TableName) -> EventTable | None:
+        """In a folder of this machine."""
+        if place.spark_catalog or not place.root:
+            return None
+        from grebe.formats.delta.event_table import DeltaEvents
+
+        return DeltaEvents(place, name)
 
     def is_embedded(self, place: CatalogAddress, folder: str) -> bool:
         """Whether the tables lie in the folder."""
