@@ -94,3 +94,9 @@ FILE_BYTES = 64 << 10
 """Bytes of a Delta file that make no difference: there the fixed part of a file is all there is."""
 OPENED_BYTES = 1 << 18
 """What opening an Iceberg file is taken to cost, as bytes that could be read meanwhile."""
+
+# Tables of stream views (`formats/*/event_table.py`).
+EVENT_FILES = 64
+"""Files from which on those of a stream view are put together: every batch makes one."""
+EVENT_BYTES = 8 << 20
+"""A file of this size is left as it is."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from grebe.engine.compiled_view import CompiledView
     from grebe.registry import Registry
 
-GENERATIONS = 1000
+GENERATIONS = 200
 """How many tables of one view are looked for: each replay makes one."""
 
 

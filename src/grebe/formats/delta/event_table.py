@@ -39,16 +39,13 @@ from grebe.model import (
     TableName,
     Version,
 )
+from grebe.thresholds import EVENT_BYTES, EVENT_FILES
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 CHECKPOINT_EVERY: Final = 100
 """Commits between two checkpoints: they are read when a process starts, and written while one waits."""
-MANY_FILES: Final = 64
-"""Files from which on they are put together; every reader opens each."""
-TARGET_BYTES: Final = 8 * 1024 * 1024
-"""A file of this size is not rewritten any more."""
 _MILLISECOND: Final = timedelta(milliseconds=1)
 
 
@@ -163,10 +160,10 @@ class DeltaEvents:
         small = [
             item
             for item in log.state(log.refreshed().head).files.values()
-            if item.size < TARGET_BYTES
+            if item.size < EVENT_BYTES
         ]
-        if len(small) >= MANY_FILES:
-            DeltaTable(str(self._folder)).optimize.compact(target_size=TARGET_BYTES)
+        if len(small) >= EVENT_FILES:
+            DeltaTable(str(self._folder)).optimize.compact(target_size=EVENT_BYTES)
 
     def expire(self, before: datetime) -> None:
         """Remove files that no version since then names."""
