@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from grebe.errors import NotIncrementalError, StepFailedError
 from grebe.model import Outcome, Policy
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = pytest.mark.spark
 ZONE = "spark.sql.session.timeZone"
@@ -146,3 +147,58 @@ def test_rewritten_files_are_not_taken_for_changed_rows(shop: Shop) -> None:
 
 def rows(shop: Shop, text: str) -> list[tuple[object, ...]]:
     return [tuple(row) for row in shop.spark.sql(text.format(s=f"lake.{shop.schema}")).collect()]
+
+
+ZEROS = {
+    "bag": "SELECT id, f FROM {s}.signs",
+    "lists": "SELECT id, a, st FROM {s}.signs",
+    "best": "SELECT g, max(CAST(f AS STRING)) AS s, max_by(f, id) AS b FROM {s}.signs GROUP BY g",
+    "before": "SELECT id, f, lag(CAST(f AS STRING)) OVER (PARTITION BY g ORDER BY id) AS p FROM {s}.signs",
+    "met": "SELECT x.id, x.f, y.f AS other FROM {s}.signs AS x JOIN {s}.signs AS y ON x.f = y.f",
+    "marked": "SELECT f, CAST(f AS STRING) IN (SELECT CAST(f AS STRING) FROM {s}.signs WHERE g = 2) AS m"
+    " FROM {s}.signs",
+    "risky": "SELECT g, max(CAST(f AS STRING)) AS s, sum(10 DIV id) AS n FROM {s}.signs GROUP BY g",
+    "entries": "SELECT id, f, CAST(x AS STRING) AS x FROM {s}.signs LATERAL VIEW explode(a) AS x",
+}
+
+
+@pytest.mark.parametrize(
+    "held", [True, pytest.param(False, marks=pytest.mark.laws)], ids=["driver", "staged"]
+)
+def test_a_zero_that_changes_its_sign(
+    shop: Shop, held: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """GROUP BY takes both zeros for one; rows that are added up and found again stay what they were."""
+    if not held:
+        monkeypatch.setattr(thresholds, "DRIVER_ROWS", 0)
+    shop.sql(
+        "CREATE TABLE {s}.signs (id INT, g INT, f DOUBLE, a ARRAY<DOUBLE>, st STRUCT<x: DOUBLE>)"
+        " USING iceberg"
+    )
+    shop.sql(
+        "INSERT INTO {s}.signs VALUES (1, 1, -0.0D, array(-0.0D), named_struct('x', -0.0D)), (2, 1, 0.0D, NULL, NULL),"
+        " (3, 2, -0.0D, array(0.0D, 1), named_struct('x', 0.0D)), (4, 2, double('NaN'), NULL, NULL)"
+    )
+    views = dict(list(ZEROS.items())[: 5 if held else None])
+    for name, text in views.items():
+        shop.view(name, text)
+    shop.engine.refresh()
+    for change in (
+        "UPDATE {s}.signs SET f = 0.0D WHERE id = 1",
+        "UPDATE {s}.signs SET f = -f, a = array(0.0D), st = named_struct('x', 0.0D) WHERE id IN (1, 3)",
+        "INSERT INTO {s}.signs VALUES (5, 1, 0.0D, NULL, NULL), (6, 1, -0.0D, NULL, NULL)",
+        "DELETE FROM {s}.signs WHERE CAST(f AS STRING) = '-0.0'",
+    ):
+        shop.sql(change)
+        outcomes = {result.outcome for result in shop.engine.refresh()}
+        assert outcomes <= {Outcome.INCREMENTAL, Outcome.NO_OP}
+        for name, text in views.items():
+            shown = shop.spark.table(f"lake.{shop.schema}.{name}")
+            said = shop.spark.sql(text.format(s=f"lake.{shop.schema}"))
+            assert as_texts(shown) == as_texts(said), (change, name)
+
+
+def as_texts(frame: DataFrame) -> Counter[tuple[str, ...]]:
+    """The rows as a reader sees them: SQL takes both zeros for one."""
+    texts = frame.select([frame[name].cast("string") for name in frame.columns])
+    return Counter(map(tuple, texts.collect()))

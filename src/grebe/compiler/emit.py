@@ -353,9 +353,20 @@ class _Writer:
 
     def aggregate(self, node: Aggregate) -> str:
         calls = [f"{self.scalar(call)} AS {self.quote(name)}" for name, call in node.calls]
-        items = ", ".join([*(self.quote(key) for key in node.keys), *calls])
+        items = ", ".join([*(self.kept(key, node.signed) for key in node.keys), *calls])
         text = f"SELECT {items} FROM {self.relation(node.input)}"
-        return f"{text}\nGROUP BY {self.list_of(node.keys)}" if node.keys else text
+        return text + self.groups(node.keys, node.signed)
+
+    def kept(self, key: str, signed: Sequence[str]) -> str:
+        """A column that rows are added up by, as it was: Spark groups by 0.0 where it finds -0.0."""
+        name = self.quote(key)
+        return f"ANY_VALUE({name}) AS {name}" if key in signed else name
+
+    def groups(self, keys: Sequence[str], signed: Sequence[str]) -> str:
+        """The clause that adds rows up; by the text, too, of what may be equal and not the same."""
+        kind = "STRING" if self.dialect == "spark" else "VARCHAR"
+        texts = [f"CAST({self.quote(key)} AS {kind})" for key in signed]
+        return f"\nGROUP BY {', '.join([*map(self.quote, keys), *texts])}" if keys else ""
 
     def window(self, node: Windowed) -> str:
         calls = [f"{self.scalar(call)} AS {self.quote(name)}" for name, call in node.calls]
@@ -422,11 +433,11 @@ class _Writer:
         total = f"CAST(SUM({weight}) AS BIGINT)"
         columns = [name for name in node.columns if name != WEIGHT]
         items = ", ".join(
-            f"{total} AS {weight}" if name == WEIGHT else self.quote(name) for name in node.columns
+            f"{total} AS {weight}" if name == WEIGHT else self.kept(name, node.signed)
+            for name in node.columns
         )
         text = f"SELECT {items} FROM {self.relation(node.input)}"
-        group = f"\nGROUP BY {self.list_of(columns)}" if columns else ""
-        return f"{text}{group}\nHAVING SUM({weight}) <> 0"
+        return f"{text}{self.groups(columns, node.signed)}\nHAVING SUM({weight}) <> 0"
 
     def repeat(self, node: Repeat) -> str:
         weight = self.quote(WEIGHT)

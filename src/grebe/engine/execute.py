@@ -432,7 +432,7 @@ class Execution:
         frame = self.spark.sql(self.sql(step.node))
         arrow = self._collect(frame)
         if arrow is not None:
-            return self._write(arrow, step.on)
+            return self._write(arrow, step)
         staged = self.stage(frame)
         counts = self._expected(staged)
         if not counts:
@@ -446,18 +446,19 @@ class Execution:
             expect_updated=counts.get("update", 0),
             expect_deleted=counts.get("delete", 0),
             target_is_large=True,
+            signed=step.signed,
         )
 
-    def _write(self, rows: pa.Table, on: Sequence[str]) -> base.Write:
+    def _write(self, rows: pa.Table, step: steps.MergeStep) -> base.Write:
         """The write of rows that are on the driver, by the way that is cheapest for them."""
-        self.way, write = merge_of(rows, on, self.target(), can_rewrite=True)
+        self.way, write = merge_of(rows, step, self.target(), can_rewrite=True)
         if write is None:
             held = self.held()
-            whole = None if held is None else small_views.merged(held, rows, on)
+            whole = None if held is None else small_views.merged(held, rows, step.on)
             if whole is not None:
                 self.changed = changed_by(rows)
                 return base.Overwrite(Rows(arrow=whole))
-            self.way, write = merge_of(rows, on, self.target())
+            self.way, write = merge_of(rows, step, self.target())
         if write is None:
             raise InternalError.broken("rows that cannot be written anew are to be written anew")
         return write

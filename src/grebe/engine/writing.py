@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from grebe.compiler.algebra.scalar import Scalar
 from grebe.compiler.bind.write_choice import Way, WriteFigures, choose_way
-from grebe.compiler.write.steps import COPIES
+from grebe.compiler.write.steps import COPIES, MergeStep
 from grebe.engine.delta_statistics import literal, prunes
 from grebe.engine.source_deltas import ends_of
 from grebe.formats.base import ACTION, TARGET, Append, KeyBounds, Merge, Rows, VersionStats, Write
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 def merge_of(
-    rows: pa.Table, on: Sequence[str], target: VersionStats, *, can_rewrite: bool = False
+    rows: pa.Table, step: MergeStep, target: VersionStats, *, can_rewrite: bool = False
 ) -> tuple[Way, Write | None]:
     """How rows that are on the driver are written; the write itself, unless all rows go anew."""
     counts = expected(rows)
-    prune = range_of(rows, on, target)
+    prune = range_of(rows, step.on, target)
     replaces = bool(counts.get("update") or counts.get("delete"))
     figures = WriteFigures(rows.num_rows, replaces, target.rows, can_rewrite, prune is not None)
     way = choose_way(figures)
@@ -33,12 +33,13 @@ def merge_of(
         return way, Append(Rows(arrow=kept.drop_columns([ACTION])))
     return way, Merge(
         Rows(arrow=kept),
-        tuple(on),
+        step.on,
         expect_updated=counts.get("update", 0),
         expect_deleted=counts.get("delete", 0),
         has_inserts="insert" in counts,
         prune=prune,
         target_is_large=way is Way.MERGE_LARGE,
+        signed=step.signed,
     )
 
 

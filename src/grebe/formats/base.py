@@ -234,6 +234,8 @@ class Merge:
     """SQL over columns of `TARGET` that lets the scan skip files."""
     target_is_large: bool = False
     """Two cheap passes over the target are better than one outer join of all of it."""
+    signed: tuple[str, ...] = ()
+    """Those of ``on`` whose values must be the same, not only equal: -0.0 is not 0.0."""
 
 
 Write = Append | Overwrite | Merge

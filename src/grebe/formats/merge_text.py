@@ -38,6 +38,10 @@ def condition(schema: StructType, write: Merge, *, but_inserts: bool) -> str:
         f"{comparable(f'{CHANGE}.{quote(column)}', types[column])}"
         for column in write.on
     ]
+    terms += [
+        f"CAST({TARGET}.{quote(column)} AS STRING) <=> CAST({CHANGE}.{quote(column)} AS STRING)"
+        for column in write.signed
+    ]
     if but_inserts:
         terms.append(f"{CHANGE}.{quote(ACTION)} <> {literal('insert')}")
     if write.prune is not None:

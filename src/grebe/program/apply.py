@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from grebe.compiler.algebra.nodes import At, Named, Node, Projection, Scan, Stored, Verbatim, walk
+from grebe.compiler.algebra.signed_zeros import among, unsteady_columns
 from grebe.compiler.emit import Leaf, emit
 from grebe.compiler.lower.scope import dotted
 from grebe.compiler.plan.refresh_plan import RefreshPlan
@@ -201,11 +202,17 @@ class StepWriter:
         rows = f"(\n{self.sql(step.node)}\n) AS __grebe_merged"
         return f"SELECT {columns}, {action} FROM {rows} WHERE {_APPLIES}"
 
+    @property
+    def _signed(self) -> tuple[str, ...]:
+        """The stored columns whose equal values need not be the same."""
+        return among(self._names, unsteady_columns(self.plan.definition, self.plan.types))
+
     def _compared(self) -> list[str]:
         """Both sides of a recomputation, copies of equal rows numbered."""
         columns = listed(self._names)
         full = f"{variable('__grebe_window')}.full"
-        copy = f"ROW_NUMBER() OVER (PARTITION BY {columns}) AS {ident(_COPY)}"
+        texts = (f", CAST({ident(name)} AS VARCHAR)" for name in self._signed)
+        copy = f"ROW_NUMBER() OVER (PARTITION BY {columns}{''.join(texts)}) AS {ident(_COPY)}"
         stored = ", ".join(self.storage.item(*pair) for pair in self.storage.kept)
         return [
             keep(
@@ -222,7 +229,7 @@ class StepWriter:
         ]
 
     def _missing(self) -> str:
-        on = same(_WANTED, _PRESENT, (*self._names, _COPY))
+        on = same(_WANTED, _PRESENT, (*self._names, _COPY), self._signed)
         columns = ", ".join(ident(_WANTED, name) for name in self._names)
         return (
             f"SELECT {columns}, 'insert' AS {ident(ACTION)}, 0 AS {ident(COPIES)}"
@@ -233,21 +240,20 @@ class StepWriter:
     def _doomed(self) -> list[str]:
         """The row ids that go, with the proof that each change found what it must replace."""
         parts: list[str] = []
-        on: tuple[str, ...] | None = next(
-            (step.on for step in self.plan.steps if isinstance(step, MergeStep)), None
-        )
-        if on is not None:
-            parts.append(self._matched(on))
+        merge = next((step for step in self.plan.steps if isinstance(step, MergeStep)), None)
+        if merge is not None:
+            parts.append(self._matched(merge))
         if self.falls_back or not self.plan.steps:
-            surplus = same(_PRESENT, _WANTED, (*self._names, _COPY))
+            surplus = same(_PRESENT, _WANTED, (*self._names, _COPY), self._signed)
             parts.append(
                 f"SELECT {ident(_PRESENT, _ROW)} AS {_ID} FROM {temporary('present')} AS {_PRESENT}"
                 f" ANTI JOIN {temporary('wanted')} AS {_WANTED} ON {surplus}"
             )
         return [keep("doomed", "\nUNION ALL\n".join(parts))] if parts else []
 
-    def _matched(self, on: tuple[str, ...]) -> str:
+    def _matched(self, merge: MergeStep) -> str:
         """The stored rows of every change, which must be as many as it says."""
+        on = merge.on
         if self.holds:
             inner = self.storage.select_kept(_HELD, on, _ID)
         else:
@@ -260,7 +266,7 @@ class StepWriter:
         found = (
             f"SELECT list({known}) FILTER ({known} IS NOT NULL) AS __grebe_ids,"
             f" {copies} AS __grebe_copies FROM {self._to_write}\n"
-            f"LEFT JOIN ({inner}) AS {_STORED} ON {same(_STORED, _ROWS, on)}\n"
+            f"LEFT JOIN ({inner}) AS {_STORED} ON {same(_STORED, _ROWS, on, merge.signed)}\n"
             f"WHERE {ident(_ROWS, ACTION)} <> 'insert'"
             f" GROUP BY {ident(_ROWS, _ROW)}, {copies}"
         )

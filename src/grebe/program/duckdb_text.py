@@ -60,7 +60,13 @@ def temporary(name: str) -> str:
     return ident("temp", "main", f"__grebe_{name}")
 
 
-def same(left: str, right: str, names: Iterable[str]) -> str:
-    """Null-safe equality of some columns of two relations; TRUE without any."""
+def same(left: str, right: str, names: Iterable[str], signed: Iterable[str] = ()) -> str:
+    """Null-safe equality of some columns of two relations; TRUE without any.
+
+    Those of ``signed`` are the same to readers, too: -0.0 is not 0.0.
+    """
     tests = [f"{ident(left, name)} IS NOT DISTINCT FROM {ident(right, name)}" for name in names]
+    for name in signed:
+        one, two = (f"CAST({ident(side, name)} AS VARCHAR)" for side in (left, right))
+        tests.append(f"{one} IS NOT DISTINCT FROM {two}")
     return " AND ".join(tests) or "TRUE"

@@ -232,7 +232,7 @@ class _Steps:
         return f"CASE WHEN {seen} = {after} THEN {upto} ELSE raise_error({message}) END"
 
     def _merge(self, step: AppendStep | MergeStep) -> list[str]:
-        on = step.on if isinstance(step, MergeStep) else ()
+        on, signed = (step.on, step.signed) if isinstance(step, MergeStep) else ((), ())
         action, copies = quote_path(ACTION), quote_path(COPIES)
         node = self.sql(step.node)
         if isinstance(step, AppendStep):
@@ -241,16 +241,19 @@ class _Steps:
             )
         rows = self._kept("rows")
         made = self._keep("rows", node)
-        made += self._require_none("check_copies", self._miscounted(on), _NOT_STORED)
+        made += self._require_none("check_copies", self._miscounted(on, signed), _NOT_STORED)
         kind = f"CASE WHEN {action} = 'insert' THEN {_INSERT} ELSE {_DATA} END"
         cursor = self._cursor_row(literal(""), f", 'cursor' AS {action}")
         source = f"{self._values(rows, kind, f', {action}')}\nUNION ALL\n{cursor}"
-        return [*made, self._merge_text(source, on)]
+        return [*made, self._merge_text(source, on, signed)]
 
-    def _miscounted(self, on: tuple[str, ...]) -> str:
+    def _miscounted(self, on: tuple[str, ...], signed: tuple[str, ...]) -> str:
         """Rows to be replaced that are stored more or less often than the plan says."""
         keys = "".join(f", {quote_path(_R, name)}" for name in on)
-        match = " AND ".join(f"{quote_path(_S, n)} <=> {quote_path(_R, n)}" for n in on) or "TRUE"
+        keys += "".join(f", CAST({quote_path(_R, name)} AS STRING)" for name in signed)
+        tests = [f"{quote_path(_S, n)} <=> {quote_path(_R, n)}" for n in on]
+        tests += [_same_text(quote_path(_S, n), quote_path(_R, n)) for n in signed]
+        match = " AND ".join(tests) or "TRUE"
         stored = self._leaf(Stored(tuple(self.names))).removesuffix(" AS __grebe_stored")
         copies = quote_path(_R, COPIES)
         return (
@@ -259,11 +262,15 @@ class _Steps:
             f"GROUP BY {copies}{keys} HAVING COUNT({_S}.__grebe_found) <> {copies}"
         )
 
-    def _merge_text(self, source: str, on: tuple[str, ...]) -> str:
+    def _merge_text(self, source: str, on: tuple[str, ...], signed: tuple[str, ...]) -> str:
         kind, cursor = quote_path(self.program.kind), quote_path(self.program.cursor)
         keys = "".join(
             f" AND {_T}.{quote_path(self.names[name])} <=> {_S}.{quote_path(self.names[name])}"
             for name in on
+        )
+        keys += "".join(
+            f" AND {_same_text(*(quote_path(side, self.names[name]) for side in (_T, _S)))}"
+            for name in signed
         )
         columns = [name for name, _ in self.written]
         moved = self._compared(f"{_T}.{cursor}")
@@ -313,3 +320,8 @@ def _delta(source: ProgramSource) -> str:
 
 def _may_float(kind: str | None) -> bool:
     return kind is None or any(word in kind.upper() for word in ("FLOAT", "DOUBLE", "REAL"))
+
+
+def _same_text(one: str, two: str) -> str:
+    """That two values are the same to readers: -0.0 is not 0.0."""
+    return f"CAST({one} AS STRING) <=> CAST({two} AS STRING)"

@@ -300,6 +300,8 @@ class Aggregate(Node):
     keys: tuple[str, ...]
     calls: tuple[tuple[str, Scalar], ...]
     where: Where | None = field(default=None, compare=False)
+    signed: tuple[str, ...] = ()
+    """Keys whose equal values are one group only when they are the same value (`signed_zeros`)."""
 
     def _named(self) -> tuple[str, ...]:
         return (*self.keys, *(name for name, _ in self.calls))
@@ -381,6 +383,8 @@ class Consolidate(Node):
     """A delta with the weights of equal rows summed and zeros dropped."""
 
     input: Node
+    signed: tuple[str, ...] = ()
+    """Columns whose equal values need not be the same value (`signed_zeros`)."""
 
     def _named(self) -> tuple[str, ...]:
         return self.input.columns
@@ -443,6 +447,8 @@ _UNSPELLED = ("columns", "digest", "where")
 
 def _digest(node: Node) -> str:
     values = [getattr(node, item.name) for item in fields(node) if item.name not in _UNSPELLED]
+    if getattr(node, "signed", None) == ():
+        values.pop()
     if isinstance(node, Scan) and node.near is None:
         values.pop()  # what a definition means has nothing to do with how much of it is read
     parts = [type(node).__name__, *(_spell(value) for value in values)]

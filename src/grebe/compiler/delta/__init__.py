@@ -66,9 +66,9 @@ LAWS: Final[Mapping[type[Node], Callable[..., Node]]] = {
 }
 
 
-def rules(types: Types | None = None) -> Rules:
-    """The rules for one definition."""
-    return Rules(types or Types(), LAWS)
+def rules(types: Types | None = None, unsteady: frozenset[str] = frozenset()) -> Rules:
+    """The rules for one definition, and its columns whose equal values need not be the same."""
+    return Rules(types or Types(), LAWS, unsteady)
 
 
 def change(node: Node, types: Types | None = None) -> Node:

@@ -32,6 +32,7 @@ from grebe.compiler.algebra.scalar import (
     passed,
     true_only,
 )
+from grebe.compiler.algebra.signed_zeros import among
 from grebe.compiler.delta import keyed_joins
 from grebe.compiler.delta.join import is_risky, links, narrowed
 from grebe.compiler.delta.restrict import mark_conjuncts
@@ -90,7 +91,8 @@ def _distinct(node: MarkJoin, delta: Node, of: Rules) -> Node:
     old, names = near(of.old(node.left), delta, node.on), node.left.columns
     if not is_risky(node.on, node.inputs, of.types):
         rows = SemiJoin(old, delta, _not_false(node.on))
-        return Aggregate(rows, names, ((COPIES, Scalar.of(build("COUNT(*)").copy())),))
+        copies = ((COPIES, Scalar.of(build("COUNT(*)").copy())),)
+        return Aggregate(rows, names, copies, signed=among(names, of.unsteady))
     gone = Filter(consolidated(of.change(node.left)), build(":w < 0", w=column(WEIGHT)))
     left = Filter(consolidated(summed(plus(old), gone)), build(":w > 0", w=column(WEIGHT)))
     staying = Projection(left, (*passed(names), (COPIES, column(WEIGHT))))

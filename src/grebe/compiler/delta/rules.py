@@ -17,6 +17,8 @@ class Rules:
 
     types: Types
     laws: Mapping[type[Node], Callable[..., Node]]
+    unsteady: frozenset[str] = frozenset()
+    """Columns whose equal values need not be the same (`signed_zeros`)."""
     changes: dict[str, Node] = field(default_factory=dict)
     pins: dict[tuple[str, At], Node] = field(default_factory=dict)
     applied: dict[str, str] = field(default_factory=dict)

@@ -32,6 +32,7 @@ from grebe.compiler.algebra.nodes import (
 from grebe.compiler.algebra.origins import origin
 from grebe.compiler.algebra.root import Stripped, reapplied, strip
 from grebe.compiler.algebra.scalar import Scalar, column, passed
+from grebe.compiler.algebra.signed_zeros import told_apart, unsteady_columns
 from grebe.compiler.budget import limited
 from grebe.compiler.delta import Rules, rules
 from grebe.compiler.delta.restrict import across_columns, equal_columns
@@ -73,7 +74,8 @@ def make_plan(lowered: Lowered, types: Types) -> RefreshPlan:
 def _plan(lowered: Lowered, types: Types) -> RefreshPlan:
     root = lowered.root or Verbatim(lowered.sql, tuple(name for name, _ in lowered.outputs))
     root = coerced(root, types)
-    of = rules(types)
+    unsteady = unsteady_columns(root, types)
+    of = rules(types, unsteady)
     reasons = [*lowered.reasons, *_own_reasons(root, types), *_uncomparable(root, types)]
     draft = None if reasons else _incremental(root, of)
     if draft is None:
@@ -90,8 +92,8 @@ def _plan(lowered: Lowered, types: Types) -> RefreshPlan:
         shape=draft.shape,
         build=stored if proven is None else Filter(stored, proven),
         public=draft.public,
-        steps=staged(_tried(draft.steps, proven), types.dialect),
-        appending=staged(draft.appending, types.dialect),
+        steps=staged(_same(_tried(draft.steps, proven), unsteady), types.dialect),
+        appending=staged(_same(draft.appending, unsteady), types.dialect),
         reasons=tuple(reasons),
         notes=(*lowered.notes, *map(_whole, read_whole(root))),
         laws=tuple(of.applied.items()),
@@ -101,6 +103,11 @@ def _plan(lowered: Lowered, types: Types) -> RefreshPlan:
 
 def _tried(steps: tuple[Step, ...], proven: Scalar | None) -> tuple[Step, ...]:
     return steps if proven is None else tuple(tried(step, proven) for step in steps)
+
+
+def _same(steps: tuple[Step, ...], unsteady: frozenset[str]) -> tuple[Step, ...]:
+    """The steps, in which rows that are equal and not the same are told apart."""
+    return tuple(replace(step, node=told_apart(step.node, unsteady)) for step in steps)
 
 
 def _incremental(root: Node, of: Rules) -> _Draft | None:

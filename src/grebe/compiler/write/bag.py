@@ -23,6 +23,7 @@ from grebe.compiler.algebra.nodes import (
 )
 from grebe.compiler.algebra.origins import origin
 from grebe.compiler.algebra.scalar import build, column, number, passed
+from grebe.compiler.algebra.signed_zeros import among
 from grebe.compiler.delta import Rules
 from grebe.compiler.delta.restrict import restrict
 from grebe.compiler.delta.weighted import consolidated, key_name, weighted
@@ -42,9 +43,9 @@ def steps(shape: Shape, of: Rules) -> tuple[Step, ...]:
     impossible = Filter(touched, build(":after < 0", after=column(AFTER)))
     return (
         Compute("delta", _delta(shape, of)),
-        Compute("touched", _touched(names, delta, keys)),
+        Compute("touched", _touched(names, delta, keys, of)),
         CheckStep("retractions", impossible, "a row to be removed is not stored"),
-        MergeStep(as_merge(touched, names), keys),
+        MergeStep(as_merge(touched, names), keys, among(keys, of.unsteady)),
     )
 
 
@@ -74,7 +75,7 @@ def _is_void(node: Node, name: str, types: Types) -> bool:
     return kind == "VOID" or isinstance(value.ast.unnest(), exp.Null)
 
 
-def _touched(names: tuple[str, ...], delta: Named, own: tuple[str, ...]) -> Node:
+def _touched(names: tuple[str, ...], delta: Named, own: tuple[str, ...], of: Rules) -> Node:
     keys = Projection(delta, tuple((key_name(name), column(name)) for name in own))
     pairs = [(column(name), key_name(name)) for name in own]
     stored = restrict(Stored(names), keys, pairs)
@@ -85,4 +86,4 @@ def _touched(names: tuple[str, ...], delta: Named, own: tuple[str, ...]) -> Node
         (BEFORE, build("CAST(SUM(:s) AS BIGINT)", s=column(_STORED))),
         (AFTER, build("CAST(SUM(:s + :n) AS BIGINT)", s=column(_STORED), n=column(_NET))),
     )
-    return Aggregate(both, names, sums)
+    return Aggregate(both, names, sums, signed=among(names, of.unsteady))

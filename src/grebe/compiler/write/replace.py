@@ -19,6 +19,7 @@ from grebe.compiler.algebra.nodes import (
     UnionAll,
 )
 from grebe.compiler.algebra.scalar import Scalar, build, column, number, passed
+from grebe.compiler.algebra.signed_zeros import among
 from grebe.compiler.delta import Rules
 from grebe.compiler.delta.restrict import restrict
 from grebe.compiler.delta.touch import Touch
@@ -49,7 +50,7 @@ def steps(shape: Shape, of: Rules) -> tuple[Step, ...]:
         Compute("keys", Touch(of).keys(shape.node, outputs)),
         Compute("touched", _touched(shape, values, keys, of)),
         CheckStep("checksums", altered, "a stored row is not what was written"),
-        MergeStep(as_merge(summed, names), values),
+        MergeStep(as_merge(summed, names), values, among(values, of.unsteady)),
     )
 
 
@@ -76,7 +77,7 @@ def _touched(shape: Shape, values: tuple[str, ...], keys: Named, of: Rules) -> N
     differing = build(
         ":b <> :a OR :altered > 0", b=column(BEFORE), a=column(AFTER), altered=column(_ALTERED)
     )
-    return Filter(Aggregate(both, values, sums), differing)
+    return Filter(Aggregate(both, values, sums, signed=among(values, of.unsteady)), differing)
 
 
 def _counted(

@@ -50,6 +50,8 @@ class MergeStep:
 
     node: Node
     on: tuple[str, ...]
+    signed: tuple[str, ...] = ()
+    """Those of ``on`` whose values must not only be equal, but the same (`signed_zeros`)."""
 
 
 @dataclass(frozen=True, slots=True)

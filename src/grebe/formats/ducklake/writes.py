@@ -109,6 +109,11 @@ class DuckLakeWriter:
             f"{comparable(f'{CHANGE}.{ident(column)}', kinds[column])}"
             for column in merge.on
         ]
+        tests += [
+            f"CAST({TARGET}.{ident(column)} AS VARCHAR) IS NOT DISTINCT FROM "
+            f"CAST({CHANGE}.{ident(column)} AS VARCHAR)"
+            for column in merge.signed
+        ]
         if not merge.unique:
             tests.append(f"{CHANGE}.{ident(ACTION)} <> 'insert'")
         self.lake.rows(
