@@ -237,7 +237,7 @@ class Execution:
             case steps.AppendStep():
                 return [base.Append(Rows(arrow=rows))]
             case steps.MergeStep():
-                return [self._write(rows, step.on)]
+                return [self._write(rows, step)]
         return []
 
     def _compare(self, step: steps.Step, rows: pa.Table) -> None:
