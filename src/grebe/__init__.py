@@ -7,6 +7,7 @@ from grebe.errors import GrebeError, UnsupportedSQLError
 from grebe.model import Outcome, Policy, TableName, Window
 
 if TYPE_CHECKING:
+    __version__: str
     from grebe.api import Project, View
     from grebe.compiler.text.pinned_queries import (
         add_affected_keys_filter,
@@ -96,6 +97,10 @@ _FUNCTIONS = (
 
 def __getattr__(name: str) -> object:
     """The larger parts of the API, loaded when they are first used: parsers are slow to import."""
+    if name == "__version__":
+        return import_module("importlib.metadata").version("grebe")
+    if name == "load_ipython_extension":  # what `%load_ext grebe` looks for
+        return import_module("grebe.integrations.ipython").load_ipython_extension
     if name not in __all__:
         raise AttributeError(f'module "grebe" has no attribute "{name}"')
     if name in _FACE:

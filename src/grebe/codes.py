@@ -362,6 +362,17 @@ CODES: Final[dict[str, Code]] = {
         "A broken invariant of grebe itself.", "report it with the view's definition", tuple(Place)
     ),
     # Opening a project: Spark, Java, catalogs.
+    "no-project": Code(
+        "There is no grebe.toml here or above.", "grebe init, or name the folder with -C", _COMMAND
+    ),
+    "only-spark": Code(
+        "Rows that cannot be read without Spark were asked for as Arrow.",
+        "use view.read()",
+        (Place.READING,),
+    ),
+    "negative-limit": Code(
+        "A number of rows below zero was asked for.", "give 0 or more", (Place.READING,)
+    ),
     "unknown-listener": Code(
         "No installed package brings a listener of that name.",
         "install the package, or correct the name in [listeners]",
@@ -579,7 +590,7 @@ CODES: Final[dict[str, Code]] = {
         "Two files define one view.", "remove one of the files, or rename one of the views", _CREATE
     ),
     "has-dependents": Code(
-        "The view is read by other views.", "drop them first, or drop with cascade", _CREATE
+        "The view is read by other views.", "drop them first, or drop with --cascade", _CREATE
     ),
     "refused-by-spark": Code(
         "Spark does not accept the query; the detail is its own.", "correct the text", _CREATE

@@ -106,7 +106,9 @@ def commands_page() -> str:
         "else goes to stderr. Exit codes: 0 done; 1 a view failed, differs, or cannot be reached; 2 the command, the",
         "settings or a definition make no sense. A *selection* is any number of names (`sales.daily`), globs",
         "(`'sales.*'`), tags (`tag:hourly`); `+x` adds what x reads, `x+` what reads x. Nothing means all. A name with",
-        "spaces, commas or such signs in it stands in backquotes, or is an argument of its own. `-v` adds every reason in full.",
+        "spaces, commas or such signs in it stands in backquotes, or is an argument of its own. `-v` (`--wide`) adds reasons in",
+        "full, versions, ids, full names and laws. The project is the nearest folder with a grebe.toml, here or above. Tables are",
+        "as wide as the terminal, or as `COLUMNS` says; `NO_COLOR`, `FORCE_COLOR` and `TERM=dumb` decide about colours.",
         "",
         "Written by `GREBE_GOLDEN=write pytest tests/api/test_pages.py`.",
         "",
@@ -117,7 +119,7 @@ def commands_page() -> str:
             spelled = ", ".join(f"`{part}`" for part in item.opts)
             text = getattr(item, "help", None) or ""
             lines.append(f"- {spelled}: {text}".rstrip().rstrip(":"))
-        lines.append("")
+        lines += ["", f"`{str(command.epilog).removeprefix('Example: ')}`", ""]
     return "\n".join(lines)
 
 

@@ -88,7 +88,7 @@ def test_F105_a_run_that_died_is_told_and_settled_by_whoever_comes_next(tmp_path
         assert registry.acquire(str(NAME), "c", 60) is not None
 
         def shown() -> dict[str, object]:
-            heads, rows = project.history().rows()
+            heads, rows = project.history().wide_rows()
             return {row[heads.index("run")]: row[heads.index("outcome")] for row in rows}  # type: ignore[misc]
 
         assert shown() == {"landed": "died", "lost": "died", "alive": "running"}

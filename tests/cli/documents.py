@@ -13,7 +13,8 @@ _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _CHANGING = (
     (re.compile(r"\b[0-9a-f]{12}_\d+\b"), "RUN"),
     (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?(\+00:00)?"), "TIME"),
-    (re.compile(r"\b\d+\.\d+ s\b"), "SECONDS"),
+    (re.compile(r"\b(\d+\.\d+ s|\d+ (s|min|h)) ago\b|\bjust now\b"), "AGO"),
+    (re.compile(r"\b\d+(\.\d+)? (s|min)\b"), "SECONDS"),
     (re.compile(r"\b\d{15,20}\b"), "VERSION"),
     (re.compile(r"(?<![0-9a-z])([0-9a-f]{16}|[0-9a-f]{8})(?![0-9a-z])"), "DIGEST"),
     (re.compile(r"-{3,}"), "-"),

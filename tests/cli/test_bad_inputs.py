@@ -138,7 +138,7 @@ BAD: dict[str, tuple[Callable[[Path], None], list[str], int, str]] = {
     "explain of a name that is none": (nothing, ["explain", "none"], 2, "unknown-view"),
     "drop of nothing": (nothing, ["drop", "none", "--yes"], 2, "unknown-view"),
     "drop with nobody to ask": (view(QUERY), ["drop", "v"], 2, "config"),
-    "vacuum of nothing": (nothing, ["vacuum", "none"], 2, "unknown-view"),
+    "vacuum of nothing": (nothing, ["vacuum", "none"], 2, "unknown-table"),
     "vacuum of what was never built": (view(QUERY), ["vacuum", "v"], 2, "never-refreshed"),
     "a retention that is no time": (view(QUERY), ["vacuum", "v", "--retention", "long"], 2, "bad-duration"),
     "alter of a view in a file": (view(QUERY), ["alter", "v", "--lag", "1 hour"], 2, "view-in-file"),
@@ -192,6 +192,8 @@ def test_a_bad_input_is_a_typed_error_and_nothing_is_made(
 ) -> None:
     prepare, arguments, code, error = BAD[what]
     prepare(tmp_path)
+    if not any(tmp_path.iterdir()):
+        (tmp_path / "views").mkdir()  # a project, though an empty one
     before = kept(tmp_path)
     said = grebe(*arguments)
     assert said.code == code, said

@@ -22,6 +22,7 @@ pytestmark = pytest.mark.spark
 def test_recovering_with_a_problem_is_not_a_success(
     tmp_path: Path, grebe: Grebe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    (tmp_path / "views").mkdir()
     found = Recovered(problems=("lake.main.v: gone",))
     monkeypatch.setattr(Project, "recover", lambda _: found)
     assert grebe("recover").code == 1

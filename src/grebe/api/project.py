@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -32,6 +33,7 @@ from grebe.project.explained import Explained, explain_view
 from grebe.project.given import Given, GivenDefinition, policy_given, text_from
 from grebe.project.past_runs import Runs, history
 from grebe.project.recovery import Recovered, recover
+from grebe.project.registered import register
 from grebe.project.retention import Retention, Vacuumed, retention
 from grebe.project.selection import Selection
 from grebe.project.status import Statuses, statuses
@@ -41,6 +43,7 @@ from grebe.project.vacuum import vacuum
 from grebe.project.verifying import Verdicts
 from grebe.project.workspace import Say, Workspace
 from grebe.streams.totals import Ingested
+from grebe.tabular import html
 from grebe.view_timing import GivenTiming
 
 if TYPE_CHECKING:
@@ -125,6 +128,30 @@ class Project:
 
     def __repr__(self) -> str:
         return f'<project "{self.settings.folder}">'
+
+    def __str__(self) -> str:
+        """Where it lies, and how many views it has: nothing is asked of any catalog."""
+        views, known = self.written(), len(self.workspace.latest())
+        formats = ", ".join(f"{item.name} ({item.format})" for item in self.settings.catalogs)
+        return (
+            f"project {self.settings.folder}: {len(views)} views, {known} of them with runs\n"
+            f"  catalogs: {formats}"
+        )
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        """What a notebook shows: where it lies, and its views."""
+        try:
+            headings = ("view", "policy", "lag", "reads")
+            rows = [
+                (view.name, view.policy, view.lag or "", ", ".join(view.tables))
+                for view in self.written().values()
+                if view.error is None
+            ]
+            text = str(self)
+        except Exception as error:  # a repr that raises would hide the cell's own result
+            return {"text/plain": f"{self!r}: {error}"}
+        title = f"<p>{escape(text)}</p>"
+        return {"text/plain": text, "text/html": title + html(headings, rows)}
 
     # --- what it stands on ----------------------------------------------------------------------
 
@@ -384,6 +411,17 @@ class Project:
     def sql(self, text: str) -> DataFrame:
         """A query or statement in the project's session."""
         return self.spark.sql(text)
+
+    def register(
+        self, spark: SparkSession | None = None, selection: Selection = None
+    ) -> dict[str, str]:
+        """Let a session of yours read the views; for each, what `spark.table` takes there.
+
+        Iceberg's catalogs are made known to it. Views in folders get temporary views: of Delta they
+        follow every refresh, of DuckLake they hold the rows of now.
+        """
+        chosen = self.workspace.selected(self.written(), selection)
+        return register(self.workspace, chosen.values(), spark or self.spark)
 
     def retention(self) -> Retention:
         """The oldest version of each source that any view needs, and how to expire the others."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from grebe.engine.result import RefreshResult
-from grebe.model import Outcome
+from grebe.model import Cost, Outcome
 from grebe.tabular import Tabular, error_to_dict
 
 
@@ -21,16 +21,14 @@ class Results(list[RefreshResult], Tabular):
     def rows(self) -> tuple[Sequence[str], list[Sequence[object]]]:
         """One line per view."""
         headings = ("view", "outcome", "reason", "rows in", "rows out", "took")
-        return headings, [
-            (
-                item.view,
-                item.outcome,
-                ", ".join(reason.code for reason in item.reasons),
-                f"{item.rows_in:,}",
-                f"{item.rows_out:,}",
-                f"{item.seconds:.1f} s",
-            )
-            for item in self
+        return headings, [_cells(item) for item in self]
+
+    def wide_rows(self) -> tuple[Sequence[str], list[Sequence[object]]]:
+        """The same, with the versions that were written, the runs, and what each cost."""
+        headings, rows = self.rows()
+        more = [(item.version or "", item.run_id, item.cost or "") for item in self]
+        return (*headings, "version", "run", "cost"), [
+            (*row, *cells) for row, cells in zip(rows, more, strict=True)
         ]
 
     def to_dict(self) -> list[dict[str, Any]]:
@@ -39,6 +37,28 @@ class Results(list[RefreshResult], Tabular):
 
     __str__ = Tabular.__str__
     __repr__ = Tabular.__str__
+
+
+def cost_to_dict(cost: Cost) -> dict[str, Any]:
+    """What a run cost, as plain values."""
+    return {
+        "chosen": str(cost.chosen),
+        "seconds": round(cost.seconds, 3),
+        "expected": cost.expected,
+        "rejected": cost.rejected and str(cost.rejected),
+        "rejected_seconds": cost.rejected_seconds,
+    }
+
+
+def _cells(item: RefreshResult) -> Sequence[object]:
+    return (
+        item.view,
+        item.outcome,
+        ", ".join(reason.code for reason in item.reasons),
+        f"{item.rows_in:,}",
+        f"{item.rows_out:,}",
+        f"{item.seconds:.1f} s",
+    )
 
 
 def result_to_dict(item: RefreshResult) -> dict[str, Any]:
@@ -55,5 +75,6 @@ def result_to_dict(item: RefreshResult) -> dict[str, Any]:
             {"code": reason.code, "message": reason.message, "numbers": dict(reason.numbers)}
             for reason in item.reasons
         ],
+        "cost": cost_to_dict(item.cost) if item.cost else None,
         "error": error_to_dict(item.error) if item.error else None,
     }

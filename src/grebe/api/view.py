@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, Unpack, overload
+from typing import TYPE_CHECKING, Final, Unpack, cast, overload
 
 from grebe.engine.preview import RefreshPreview
 from grebe.model import Policy, State, TableName
 from grebe.project import lifecycle, plans, reading
+from grebe.project.arrow_rows import arrow_rows, frame_of
 from grebe.project.explained import Explained, explain_view
 from grebe.project.given import Given, policy_given
 from grebe.project.past_runs import history
 from grebe.project.refreshing import refresh_one
+from grebe.project.registered import spark_name
 from grebe.project.retention import Vacuumed
 from grebe.project.status import Status, statuses
 from grebe.project.steps_ran import StepsRan, steps_ran
@@ -26,6 +28,9 @@ from grebe.tabular import Tabular
 from grebe.view_timing import GivenTiming
 
 if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow as pa
     from pyspark.sql import DataFrame
 
     from grebe.engine.result import RefreshResult
@@ -115,6 +120,52 @@ class View(Tabular):
     def redrive(self, where: Where = None) -> Ingested:
         """Run dead letters again: what becomes rows now takes their place, in one commit."""
         return redrive(self.workspace, self.workspace.named(self.name), where)
+
+    def to_arrow(
+        self,
+        columns: Sequence[str] | None = None,
+        where: str | None = None,
+        limit: int | None = None,
+    ) -> pa.Table:
+        """The rows that the view shows as an Arrow table, read without Spark.
+
+        Args:
+            columns: only these, in this order.
+            where: a condition in SQL: comparisons with values, AND, OR, NOT, IN, BETWEEN, IS NULL.
+            limit: at most so many rows; which ones is not said.
+
+        Raises:
+            RefreshError: never refreshed; or `only-spark`: too large, or of types that only Spark
+                reads, or a condition that says more.
+        """
+        view = self.workspace.named(self.name)
+        return arrow_rows(self.workspace, view, columns, where, limit)
+
+    def to_pandas(
+        self,
+        columns: Sequence[str] | None = None,
+        where: str | None = None,
+        limit: int | None = None,
+    ) -> pandas.DataFrame:
+        """The same as a frame of pandas."""
+        return cast("pandas.DataFrame", frame_of(self.to_arrow(columns, where, limit), "pandas"))
+
+    def to_polars(
+        self,
+        columns: Sequence[str] | None = None,
+        where: str | None = None,
+        limit: int | None = None,
+    ) -> polars.DataFrame:
+        """The same as a frame of polars."""
+        return cast("polars.DataFrame", frame_of(self.to_arrow(columns, where, limit), "polars"))
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    @property
+    def spark_name(self) -> str:
+        """What `spark.table` takes in the project's session; see `project.register` for your own."""
+        return spark_name(self.workspace, self.workspace.named(self.name))
 
     def alter(
         self,

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import pathlib
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 from traceback import format_exception
 from typing import TYPE_CHECKING
 
@@ -18,7 +21,8 @@ OK, FAILED, NOT_UNDERSTOOD = 0, 1, 2
 """Done; some view failed or differs; the command, the settings or a definition make no sense."""
 
 _INTERRUPTED = 130
-"""What typer makes of Ctrl-C; no command answers it."""
+"""Ctrl-C; no command answers it."""
+_SHARED = ("-v", "--verbose", "--wide", "-q", "--quiet")
 _NOT_UNDERSTOOD = (ConfigError, DefinitionError, MissingExtraError)
 
 
@@ -29,7 +33,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     from grebe.cli.commands import app
 
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    given = _shared_first(sys.argv[1:] if arguments is None else arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a terminal without UTF-8 shows what it can
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = get_command(app).main(given, prog_name="grebe", standalone_mode=False)
     except ClickException as error:
@@ -39,7 +46,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         report(error, as_json=_wants_json(given))
         return NOT_UNDERSTOOD if isinstance(error, _NOT_UNDERSTOOD) else FAILED
     except BrokenPipeError:
-        return FAILED
+        # Whoever read it has enough, as `| head` does; Python would complain again at its end.
+        sys.stdout = pathlib.Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+        return OK
     except Exception as error:
         if "-v" in given or "--verbose" in given:
             sys.stderr.write(masked("".join(format_exception(error))))
@@ -47,8 +56,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return FAILED
     if code == _INTERRUPTED:
         sys.stderr.write("stopped; nothing of an unfinished refresh is visible\n")
-        return FAILED
+        return _INTERRUPTED
     return code if isinstance(code, int) else OK
+
+
+def _shared_first(arguments: Sequence[str]) -> list[str]:
+    """The arguments with what every command shares before the command, wherever it was written.
+
+    >>> _shared_first(["status", "-v", "daily", "--", "-v"])
+    ['-v', 'status', 'daily', '--', '-v']
+    """
+    given = list(arguments)
+    end = given.index("--") if "--" in given else len(given)
+    shared = [item for item in given[:end] if item in _SHARED]
+    return [*shared, *(item for item in given[:end] if item not in _SHARED), *given[end:]]
 
 
 def _unexpected(error: Exception) -> GrebeError:

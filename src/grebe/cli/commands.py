@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grebe.cli.output import CommandSession, Format, print_error, print_out, show
+from grebe.cli.grouped_help import GroupedHelp
+from grebe.cli.output import CommandSession, Format, print_out, show
 
 if TYPE_CHECKING:
+    from grebe.api import Project
     from grebe.model import Reason
 
 app = typer.Typer(
     name="grebe",
     help="Materialized views on the open lakehouse, kept equal to their query at the cost of what"
     " changed.",
-    no_args_is_help=True,
+    cls=GroupedHelp,
+    invoke_without_command=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -36,12 +39,16 @@ PolicyOption = Annotated[
 ]
 
 
+_NO_VIEWS = "no views: write one as views/<name>.sql"
+
+
 class DagFormat(StrEnum):
     """The forms of a graph."""
 
     TREE = "tree"
     DOT = "dot"
     MERMAID = "mermaid"
+    SVG = "svg"
     JSON = "json"
 
 
@@ -56,16 +63,25 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def settings(
     context: typer.Context,
-    folder: Annotated[str, typer.Option("-C", "--project", help="The project's folder.")] = ".",
+    folder: Annotated[
+        str, typer.Option("-C", "--project", help="A folder of the project, instead of this one.")
+    ] = ".",
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")] = False,
-    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Whole reasons.")] = False,
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            "-v", "--verbose", "--wide", help="More: whole reasons, versions, ids, full names."
+        ),
+    ] = False,
     _: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True)] = False,
 ) -> None:
     """What every command shares."""
     context.obj = CommandSession(folder, quiet, verbose)
+    if context.invoked_subcommand is None:
+        print_out(context.get_help())
 
 
-@app.command()
+@app.command(epilog="Example: grebe init shop && cd shop")
 def init(
     context: typer.Context,
     folder: Annotated[Path, typer.Argument(help="Where the project goes.")] = Path(),
@@ -82,7 +98,7 @@ def init(
     show(document, "\n".join([*lines, f"next: {step}grebe refresh"]), output)
 
 
-@app.command()
+@app.command(epilog="Example: grebe explain daily · grebe explain new.sql")
 def explain(
     context: typer.Context,
     what: Annotated[str, typer.Argument(help="A view, or a file with SQL that is none yet.")],
@@ -97,13 +113,20 @@ def explain(
     with context.obj.project() as project:
         if last_run:
             ran = project.steps_ran(what)
-            show(ran.to_dict(), ran.text(sql=sql), output)
+            if output is Format.JSON or sql:
+                show(ran.to_dict(), ran.text(sql=sql), output)
+            else:
+                context.obj.print(f"run {ran.run_id} of {context.obj.said(ran.view)}")
+                context.obj.show(ran, output)
             return
         found = project.explain(_file_or_name(what, project.settings.folder))
-        show(found.to_dict(), found.text(sql=sql), output)
+        if output is Format.JSON or sql:
+            show(found.to_dict(), found.text(sql=sql), output)
+        else:
+            context.obj.print(found.text(laws=context.obj.verbose, say=context.obj.said))
 
 
-@app.command()
+@app.command(epilog="Example: grebe plan +daily")
 def plan(
     context: typer.Context,
     selection: Selection = None,
@@ -115,17 +138,15 @@ def plan(
     """What a refresh would do now: windows, outcome, reasons; writes nothing."""
     with context.obj.project() as project:
         plans = project.plan(selection, full=full, policy=policy)
-        lines = [str(plans), *_reasons(plans)]
-        if sql:
+        context.obj.show(plans, output, _NO_VIEWS, more=_reasons(plans, context.obj))
+        if sql and output is Format.TEXT:
             for item in plans:
-                lines += [
-                    f"\n{item.view}: {kind} {name}\n{text}" for kind, name, text in item.steps
-                ]
-        show(plans.to_dict(), "\n".join(lines), output)
+                for kind, name, text in item.steps:
+                    print_out(f"\n{item.view}: {kind} {name}\n{text}")
         return 1 if any(item.error for item in plans) else 0
 
 
-@app.command()
+@app.command(epilog="Example: grebe refresh · grebe refresh +daily 'sales.*'")
 def refresh(
     context: typer.Context,
     selection: Selection = None,
@@ -137,35 +158,38 @@ def refresh(
     """Refresh views, on one version of every source; `+x` refreshes what x reads too."""
     with context.obj.project() as project:
         results = project.refresh(selection, full=full, policy=policy, jobs=jobs)
-        if results:
-            show(results.to_dict(), str(results), output)
-        else:
-            show([], "no views: write one as views/<name>.sql", output)
-        for line in _reasons(results if context.obj.verbose else results.failed):
-            print_error(line)
+        context.obj.show(results, output, _NO_VIEWS)
+        for line in _reasons(results if context.obj.verbose else results.failed, context.obj):
+            context.obj.note(line)
+        for item in results:
+            if item.cost is not None and item.cost.was_dearer:
+                context.obj.note(f"{context.obj.said(item.view)}: {item.cost}")
+        _note_lost(project, context.obj)
         return 1 if results.failed else 0
 
 
-@app.command()
+@app.command(epilog="Example: grebe status · grebe -v status daily")
 def status(
     context: typer.Context, selection: Selection = None, output: Output = Format.TEXT
 ) -> None:
     """Where views stand: state, lag, last outcome, reason, rows, time, next."""
     with context.obj.project() as project:
         found = project.status(selection)
-        text = str(found) if found else "no views: write one as views/<name>.sql"
-        show(found.to_dict(), text, output)
+        session: CommandSession = context.obj
+        session.show(found, output, _NO_VIEWS)
         for item in found:
             if item.error is not None:
-                print_error(f"\n{item.name} [{item.error.code}]: {item.error.explain()}")
-        if context.obj.verbose:
+                name = session.said(item.name)
+                session.note(f"\n{name} [{item.error.code}]: {item.error.explain()}")
+        if session.verbose:
             for item in found:
                 last = item.last.reasons if item.last else ()
                 for line in _reason_lines(item.name, item.standing.reasons or last):
-                    print_error(line)
+                    session.note(line)
+        _note_lost(project, session)
 
 
-@app.command()
+@app.command(epilog="Example: grebe history daily --limit 5")
 def history(
     context: typer.Context,
     selection: Selection = None,
@@ -175,13 +199,13 @@ def history(
     """Runs, newest first."""
     with context.obj.project() as project:
         runs = project.history(selection, limit=limit)
-        show(runs.to_dict(), str(runs) if runs else "no runs yet", output)
+        context.obj.show(runs, output, "no runs yet")
         if context.obj.verbose:
-            for line in _reasons(runs):
-                print_error(line)
+            for line in _reasons(runs, context.obj):
+                context.obj.note(line)
 
 
-@app.command()
+@app.command(epilog="Example: grebe verify daily --sample 0.01")
 def verify(
     context: typer.Context,
     selection: Selection = None,
@@ -193,14 +217,14 @@ def verify(
     """Does each view equal its query at the versions it names? EXCEPT ALL both ways."""
     with context.obj.project() as project:
         found = project.verdicts(selection, sample=sample)
-        show(found.to_dict(), str(found), output)
+        context.obj.show(found, output, _NO_VIEWS)
         for item in found:
             if item.error is not None:
-                print_error(f"\n{item.view}: {item.error.explain()}")
+                context.obj.note(f"\n{context.obj.said(item.view)}: {item.error.explain()}")
         return 1 if any(item.error for item in found) else 0
 
 
-@app.command()
+@app.command(epilog="Example: grebe dag -f mermaid")
 def dag(
     context: typer.Context,
     selection: Selection = None,
@@ -210,27 +234,31 @@ def dag(
     """The graph of views."""
     with context.obj.project() as project:
         graph = project.dag(selection)
-        show(graph.to_dict(), graph.text(form), output)
+        if output is Format.JSON or form is not DagFormat.TREE:
+            show(graph.to_dict(), graph.text(form), output)
+        else:
+            session: CommandSession = context.obj
+            session.print(graph.tree(session.said, session.state))
 
 
-@app.command()
+@app.command(epilog="Example: grebe retention")
 def retention(context: typer.Context, output: Output = Format.TEXT) -> None:
     """The oldest version of each source that a view still needs, and how to expire the others."""
     with context.obj.project() as project:
         found = project.retention()
-        show(found.to_dict(), str(found) if found else "no view has been refreshed yet", output)
+        context.obj.show(found, output, "no view has been refreshed yet")
 
 
-@app.command()
+@app.command(epilog="Example: grebe recover")
 def recover(context: typer.Context, output: Output = Format.TEXT) -> int:
     """Settle what died, and write a lost registry again from the views' own tables."""
     with context.obj.project() as project:
         found = project.recover()
-        show(found.to_dict(), str(found), output)
+        context.obj.show(found, output)
         return 1 if found.problems else 0
 
 
-@app.command()
+@app.command(epilog="Example: cp -r shop copy && grebe -C copy adopt")
 def adopt(
     context: typer.Context,
     fresh: Annotated[
@@ -241,11 +269,11 @@ def adopt(
     """Make a copied or moved folder a project of its place; the original is not touched."""
     session: CommandSession = context.obj
     found = session.adopt(fresh=fresh)
-    show(found.to_dict(), str(found), output)
+    session.show(found, output)
     return 1 if found.problems else 0
 
 
-@app.command()
+@app.command(epilog="Example: grebe alter daily --lag '10 minutes'")
 def alter(
     context: typer.Context,
     name: Name,
@@ -257,11 +285,10 @@ def alter(
     """Change a view's settings without a rebuild (a view in a file is changed there)."""
     with context.obj.project() as project:
         view = project.alter(name, policy=policy, lag=lag, schedule=schedule)
-        found = view.status()
-        show(found.to_dict(), str(found), output)
+        context.obj.show(view.status(), output)
 
 
-@app.command()
+@app.command(epilog="Example: grebe drop daily --cascade")
 def drop(
     context: typer.Context,
     name: Name,
@@ -274,10 +301,11 @@ def drop(
 
     with context.obj.project() as project:
         view = project.view(name)
-        names = [f'"{item}"' for item in project.views_to_drop(view.name, cascade=cascade)]
+        said = context.obj.said
+        names = [f'"{said(item)}"' for item in project.views_to_drop(view.name, cascade=cascade)]
         what = f"view {names[0]} and its rows" if len(names) == 1 else _several(names)
         if not confirm(f"drop {what}?", yes=yes):
-            print_error("nothing was dropped")
+            context.obj.note("nothing was dropped")
             return 1
         written = project.written()
         gone = [
@@ -285,7 +313,7 @@ def drop(
         ]
         lines = []
         for item, file in gone:
-            lines.append(f"dropped {item}")
+            lines.append(f"dropped {said(item)}")
             if file:
                 lines.append(f"  {file} still defines it: the next refresh would build it again")
         document = [{"view": str(item), "file": file} for item, file in gone]
@@ -297,27 +325,46 @@ def _several(names: Sequence[str]) -> str:
     return f"{len(names)} views and their rows: {', '.join(names)}"
 
 
-@app.command()
+@app.command(epilog="Example: grebe vacuum daily --retention '30 days'")
 def vacuum(
     context: typer.Context,
-    name: Name,
+    selection: Selection = None,
     retention: Annotated[str, typer.Option(help="Keep versions younger than this.")] = "7 days",
     force: Annotated[bool, typer.Option("--force", help="Even what other views need.")] = False,
     output: Output = Format.TEXT,
 ) -> None:
-    """Remove old versions of a view, but none that another view still needs."""
+    """Remove old versions of views, but none that another view still needs."""
+    from grebe.model import State
+    from grebe.project.retention import AllVacuumed
+
     with context.obj.project() as project:
-        found = project.vacuum(name, retention=retention, force=force)
-        show(found.to_dict(), str(found), output)
+        found = AllVacuumed(
+            view.vacuum(retention, force=force)
+            for view in project.views(selection)
+            if selection or view.state is not State.NEVER_REFRESHED
+        )
+        context.obj.show(found, output, "no view has been refreshed yet")
 
 
-@app.command()
-def doctor(context: typer.Context, output: Output = Format.TEXT) -> int:
+@app.command(epilog="Example: grebe doctor --prepare")
+def doctor(
+    context: typer.Context,
+    prepare: Annotated[
+        bool,
+        typer.Option(
+            "--prepare", help="Fetch the jars and read Spark's classes, once per machine."
+        ),
+    ] = False,
+    output: Output = Format.TEXT,
+) -> int:
     """Check Java, jars, catalogs, permissions and versions."""
-    from grebe.cli.doctor import examine
+    from grebe.cli.doctor import examine, make_ready
 
-    found = examine(context.obj.folder)
-    show(found.to_dict(), str(found), output)
+    session: CommandSession = context.obj
+    if prepare:
+        make_ready(session.folder, session.tell)
+    found = examine(session.folder)
+    session.show(found, output)
     return 1 if any(not item.ok for item in found) else 0
 
 
@@ -329,10 +376,21 @@ def _file_or_name(what: str, folder: Path) -> str | Path:
     return inside if inside.is_file() else Path(what)
 
 
-def _reasons(items: object) -> list[str]:
+def _note_lost(project: Project, session: CommandSession) -> None:
+    """Say what a registry that was lost leaves behind, and how it is had again."""
+    from grebe.project.lost_records import tables_without_record
+
+    if found := tables_without_record(project.workspace):
+        tables = "1 table" if found == 1 else f"{found} tables"
+        session.note(
+            f"{tables} of this project exist, of which the registry knows nothing: grebe recover"
+        )
+
+
+def _reasons(items: object, session: CommandSession) -> list[str]:
     lines = []
     for item in items:  # type: ignore[attr-defined]
-        lines += _reason_lines(item.view, item.reasons)
+        lines += _reason_lines(session.said(item.view), item.reasons)
     return lines
 
 

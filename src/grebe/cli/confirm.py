@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from grebe.cli.output import stop_spinner
+from grebe.cli.output import pause_progress
 from grebe.errors import ConfigError
 
 
@@ -18,7 +18,7 @@ def confirm(question: str, *, yes: bool) -> bool:
         return True
     if not sys.stdin.isatty():
         raise ConfigError("there is nobody to ask", detail=question, hint="add --yes")
-    stop_spinner()
+    pause_progress()
     sys.stderr.write(f"{question} [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")

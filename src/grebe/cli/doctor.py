@@ -83,6 +83,22 @@ def examine(folder: str) -> Findings:
     return found
 
 
+def make_ready(folder: str, say: Callable[[str], None]) -> None:
+    """Fetch what Spark needs and read its classes, so that no refresh waits for either."""
+    from grebe.spark.class_archive import prepare
+    from grebe.spark.jars import ensure_jars
+    from grebe.spark.java import find_java
+
+    settings = load(folder)
+    if settings.spark.remote:
+        return
+    java = find_java(settings.spark.java)
+    say("fetching the jars of Spark's table formats, once per machine")
+    jars = ensure_jars(java, dict(settings.spark.conf))
+    say("reading Spark's classes, once per machine: some minutes, and later starts are shorter")
+    prepare(java, jars)
+
+
 def _problem(what: str, error: GrebeError) -> Finding:
     says = f"{error.message}: {error.detail}" if error.detail else error.message
     return Finding(what, False, says, error.hint or "")
@@ -144,7 +160,7 @@ def _classes(settings: Settings) -> str:
     java = find_java(settings.spark.java)
     if archive := archive_file(java, ensure_jars(java)):
         return f"prepared: {archive}"
-    return "not prepared; Spark would start in two thirds of the time: python -m grebe.spark.class_archive"
+    return "not prepared; Spark would start in two thirds of the time: grebe doctor --prepare"
 
 
 def _registry(settings: Settings) -> str:

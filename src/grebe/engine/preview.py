@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +37,8 @@ class RefreshPreview(Tabular):
     strategy: str = ""
     steps: tuple[tuple[str, str, str], ...] = ()
     error: GrebeError | None = None
+    names: Mapping[TableName, TableName] | None = None
+    """The views behind the storage tables that it reads."""
 
     @property
     def rows_in(self) -> int | None:
@@ -50,6 +52,10 @@ class RefreshPreview(Tabular):
     def rows(self) -> tuple[Sequence[str], list[Sequence[object]]]:
         """One line per source."""
         return PLAN_HEADINGS, plan_rows(self)
+
+    def wide_rows(self) -> tuple[Sequence[str], list[Sequence[object]]]:
+        """The same, with how its rows are kept."""
+        return WIDE_HEADINGS, wide_plan_rows(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -72,7 +78,18 @@ class RefreshPreview(Tabular):
         }
 
 
-PLAN_HEADINGS = ("view", "would be", "reason", "source", "added", "removed", "by")
+PLAN_HEADINGS = ("view", "would be", "reason", "source", "added", "removed")
+
+
+WIDE_HEADINGS = (*PLAN_HEADINGS, "by", "table")
+
+
+def wide_plan_rows(plan: RefreshPreview) -> list[Sequence[object]]:
+    """The lines of one plan, with more."""
+    tables: list[object] = [item.source for item in plan.windows] or [""]
+    return [
+        (*row, plan.strategy, table) for row, table in zip(plan_rows(plan), tables, strict=True)
+    ]
 
 
 def plan_rows(plan: RefreshPreview) -> list[Sequence[object]]:
@@ -81,9 +98,10 @@ def plan_rows(plan: RefreshPreview) -> list[Sequence[object]]:
     first: Sequence[object] = (plan.view, plan.outcome, why)
     lines: list[Sequence[object]] = []
     for item in plan.windows or (None,):
-        cells: Sequence[object] = ("", "", "", "")
+        cells: Sequence[object] = ("", "", "")
         if item is not None:
-            cells = (item.source, _count(item.rows_added), _count(item.rows_removed), plan.strategy)
+            name = (plan.names or {}).get(item.source, item.source)
+            cells = (name, _count(item.rows_added), _count(item.rows_removed))
         lines.append((*first, *cells))
         first = ("", "", "")
     return lines
@@ -99,6 +117,10 @@ class Plans(list[RefreshPreview], Tabular):
     def rows(self) -> tuple[Sequence[str], list[Sequence[object]]]:
         """One line per view and source."""
         return PLAN_HEADINGS, [line for plan in self for line in plan_rows(plan)]
+
+    def wide_rows(self) -> tuple[Sequence[str], list[Sequence[object]]]:
+        """The same, with more."""
+        return WIDE_HEADINGS, [line for plan in self for line in wide_plan_rows(plan)]
 
     def to_dict(self) -> list[dict[str, Any]]:
         """Plain values, ready for JSON."""

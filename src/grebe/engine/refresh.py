@@ -121,6 +121,8 @@ class Refresh:
     past: tuple[Past, ...] = ()
     began: datetime = field(default_factory=lambda: datetime.now(UTC))
     """When the run began: what its queries see of the clock."""
+    parents: Mapping[TableName, TableName] = field(default_factory=dict)
+    """The views that it reads, by their storage tables."""
     ran: list[StepRun] = field(default_factory=list)
     """What was run so far: also of a refresh that fails, this is known."""
     watch: StepWatch = unwatched
@@ -192,9 +194,13 @@ class Refresh:
             reasons = (Reason("parent-moves", f"{names} will change first"),)
         elif not self._is_shown(shown, outcome):
             reasons = (*reasons, NOT_SHOWN)
+        used = dict(view.sources)
         bound = self._planned_steps(replace(choice, outcome=outcome), moving)
         steps = tuple((step.kind, step.name, step.sql) for step in bound)
-        return RefreshPreview(view.name, outcome, reasons, windows, view.plan.strategy, steps)
+        # A window of a view's storage table is told by the name of the view.
+        behind = {name: own for name, own in self.parents.items() if name in used}
+        strategy = view.plan.strategy
+        return RefreshPreview(view.name, outcome, reasons, windows, strategy, steps, names=behind)
 
     def _planned_steps(
         self, choice: Choice, moving: Mapping[TableName, str]

@@ -10,6 +10,7 @@ from typing import Any
 from grebe.events import RunEnded
 from grebe.model import Cost, Frontier, Outcome, Reason, RunId, TableName, Version
 from grebe.secrets import masked
+from grebe.tabular import Printed
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +60,8 @@ def step_words(kind: str, name: str) -> str:
     return f"{kind} {name}".strip()
 
 
-@dataclass(frozen=True, slots=True)
-class RefreshResult:
+@dataclass(frozen=True, slots=True, repr=False)
+class RefreshResult(Printed):
     """What one refresh did."""
 
     view: TableName
@@ -82,11 +83,18 @@ class RefreshResult:
     """What it cost beside its other way; None where nothing was computed."""
     error: Exception | None = field(default=None, compare=False)
 
+    def __repr__(self) -> str:
+        """The same: the record itself has a frontier of a thousand characters."""
+        return str(self)
+
     def __str__(self) -> str:
-        """One line for a person."""
+        """What happened in one line; in a second one what went wrong, or was dearer than it need be."""
         why = f" ({', '.join(reason.code for reason in self.reasons)})" if self.reasons else ""
         rows = f"{self.rows_in:,} rows in, {self.rows_out:,} out"
-        return f"{self.view}: {self.outcome}{why}, {rows}, {self.seconds:.1f} s"
+        line = f"{self.view}: {self.outcome}{why}, {rows}, {self.seconds:.1f} s"
+        if self.error is not None:
+            return f"{line}\n  {masked(str(self.error))}"
+        return f"{line}\n  {self.cost}" if self.cost is not None and self.cost.was_dearer else line
 
 
 def ended(result: RefreshResult) -> RunEnded:

@@ -462,6 +462,9 @@ class Run:
                 code="frontier-conflict",
             )
         refresh = Refresh(
+            parents={
+                self._known(name).storage_name: self._known(name).name for name in view.parents
+            },
             ran=self.ran.setdefault(str(view.name), []),
             watch=self._watch(view),
             view=view,
@@ -560,7 +563,7 @@ class Run:
         return text
 
     def _keep_up(self) -> None:
-        """Look after the files of what was written, now that everything is published."""
+        """TableStyle after the files of what was written, now that everything is published."""
         for name, result in self.results.items():
             if result.outcome is Outcome.INCREMENTAL:
                 with self.pool.lend() as session:

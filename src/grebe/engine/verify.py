@@ -28,6 +28,7 @@ from grebe.formats.storage_errors import cause_of, disk_hint
 from grebe.model import Frontier, Position, SourcePoint, TableName, Version
 from grebe.spark.tuning import WITHOUT_CONSTRAINTS, tune
 from grebe.sql_text import PREFIX, made, quote
+from grebe.tabular import Printed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -39,8 +40,8 @@ _UNHASHED: Final = ("map<", "variant")
 """Types that Spark has no hash of."""
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+@dataclass(frozen=True, slots=True, repr=False)
+class Report(Printed):
     """A verified view: how many rows were compared, at which versions."""
 
     view: TableName
@@ -48,6 +49,9 @@ class Report:
     sources: tuple[tuple[str, SourcePoint], ...]
     sample: float | None = None
     """The part of the keys that was compared; None: all rows."""
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def __str__(self) -> str:
         """One line for a person."""

@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 
+from grebe.tabular import Printed
+
 _PLACE = re.compile(r"__grebe_(after|upto)_(\d+)__")
 
 
@@ -14,8 +16,8 @@ def place_of(when: str, number: int) -> str:
     return f"__grebe_{when}_{number}__"
 
 
-@dataclass(frozen=True, slots=True)
-class MaterializedView:
+@dataclass(frozen=True, slots=True, repr=False)
+class MaterializedView(Printed):
     """A program for one view: SQL text to run in order, on any connection with the catalogs."""
 
     view_sql: str
@@ -48,6 +50,17 @@ class MaterializedView:
 
     read_cursor: str = ""
     """On Spark: the query for the versions that the view shows, as JSON by source."""
+
+    def __str__(self) -> str:
+        """What it is, in two lines: its statements are long."""
+        kept = f"kept by {self.strategy}" if self.strategy else "computed as a whole"
+        why = f" ({self.fallback_reason})" if self.fallback_reason else ""
+        return (
+            f"program for {self.name or 'a view'}: {kept}{why}, over {', '.join(self.sources) or 'nothing'}\n"
+            f"  {len(self.maintain)} statements in .maintain; .create_mv, .initialize_cursors, .query_mv"
+        )
+
+    __repr__ = __str__
 
     def pinned(
         self, upto: Mapping[str, int], *, after: Mapping[str, int] | None = None

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
+from grebe.project.dag_picture import draw
 from grebe.project.freshness import standings
 from grebe.project.selection import Selection
 from grebe.view_graph import levels
@@ -28,14 +29,19 @@ class Dag:
     def __str__(self) -> str:
         return self.tree()
 
-    def tree(self) -> str:
-        """Every view below what it reads first."""
+    def tree(self, say: Callable[[str], str] = str, shown: Callable[[str], str] = str) -> str:
+        """Every view below what it reads first.
+
+        Args:
+            say: how a name is said.
+            shown: how a state is said.
+        """
         lines: list[str] = []
         for level, names in enumerate(levels(self.parents)):
             for name in names:
-                read = [*self.parents[name], *self.sources.get(name, ())]
-                state = f"  [{self.states[name]}]" if name in self.states else ""
-                lines.append(f"{'  ' * level}{name}{state}  <- {', '.join(read) or 'nothing'}")
+                read = [say(item) for item in (*self.parents[name], *self.sources.get(name, ()))]
+                state = f"  [{shown(self.states[name])}]" if name in self.states else ""
+                lines.append(f"{'  ' * level}{say(name)}{state}  <- {', '.join(read) or 'nothing'}")
         return "\n".join(lines) or "no views"
 
     def dot(self) -> str:
@@ -73,22 +79,17 @@ class Dag:
         """The graph in one of `FORMS`."""
         return FORMS[form](self)
 
-    def _repr_svg_(self) -> str:
-        """The graph as a picture, for a notebook; without any program to draw it."""
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        """The graph as text and as a picture, for a notebook; it never fails."""
+        try:
+            return {"text/plain": self.tree(), "image/svg+xml": self.svg()}
+        except Exception as error:  # a repr that raises would hide the cell's own result
+            return {"text/plain": f"Dag: {error}"}
+
+    def svg(self) -> str:
+        """The graph as a picture, without any program to draw it; colours say states, words too."""
         columns = [self._tables(), *levels(self.parents)]
-        spots = {
-            name: (20 + 260 * x, 20 + 44 * y)
-            for x, names in enumerate(columns)
-            for y, name in enumerate(names)
-        }
-        boxes = "".join(_box(name, spots[name], name in self.parents) for name in spots)
-        lines = "".join(_arrow(spots[above], spots[below]) for above, below in self._edges())
-        width = 260 * len(columns)
-        height = 44 * max([len(names) for names in columns], default=1) + 20
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}"'
-            f' font-family="monospace" font-size="12">{lines}{boxes}</svg>'
-        )
+        return draw(columns, self._edges(), self.states, set(self.parents))
 
     def _tables(self) -> list[str]:
         return sorted({table for tables in self.sources.values() for table in tables})
@@ -128,25 +129,10 @@ def _dot(name: str) -> str:
     return f'"{escaped}"'
 
 
-def _box(name: str, spot: tuple[int, int], is_view: bool) -> str:
-    x, y = spot
-    dashes = "" if is_view else ' stroke-dasharray="4"'
-    return (
-        f'<rect x="{x}" y="{y}" width="220" height="28" fill="white" stroke="black"{dashes}/>'
-        f'<text x="{x + 8}" y="{y + 18}">{escape(name)}</text>'
-    )
-
-
-def _arrow(above: tuple[int, int], below: tuple[int, int]) -> str:
-    return (
-        f'<line x1="{above[0] + 220}" y1="{above[1] + 14}" x2="{below[0]}" y2="{below[1] + 14}"'
-        ' stroke="grey"/>'
-    )
-
-
 FORMS: Mapping[str, Callable[[Dag], str]] = {
     "tree": Dag.tree,
     "dot": Dag.dot,
     "mermaid": Dag.mermaid,
+    "svg": Dag.svg,
     "json": lambda dag: json.dumps(dag.to_dict(), indent=2),
 }

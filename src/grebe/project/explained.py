@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,9 @@ from grebe.errors import GrebeError
 from grebe.model import Policy, TableName, Version, Window
 from grebe.project.definitions import Definition
 from grebe.project.given import meant, unsaved
+from grebe.project.operator_words import sentence
+from grebe.project.past_runs import named
+from grebe.tabular import Printed, first_lines
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,8 +36,8 @@ class Readiness:
         return {"source": self.source, "ready": self.ready, "says": self.says, "fix": self.fix}
 
 
-@dataclass(frozen=True, slots=True)
-class Explained:
+@dataclass(frozen=True, slots=True, repr=False)
+class Explained(Printed):
     """Can it be incremental, by which rules, why not; and are its sources ready."""
 
     view: TableName
@@ -66,12 +69,23 @@ class Explained:
             "clustered_by": list(self.clustered_by),
         }
 
-    def text(self, *, sql: bool = False) -> str:
-        """The explanation for a person; with the SQL of every step if asked for."""
+    def text(
+        self, *, sql: bool = False, laws: bool = False, say: Callable[[object], str] = str
+    ) -> str:
+        """The explanation for a person.
+
+        Args:
+            sql: with the SQL of every step.
+            laws: with the law of every operator, and the state that is kept.
+            say: how a name is said.
+        """
         known = self.document
         kept = f"incremental, by {known['strategy']}" if self.incremental else "full refresh only"
-        lines = [f"{self.view}: {kept}  (policy {self.policy}, {known['fingerprint'][:8]})"]
-        lines += [f"  because: {reason}" for reason in known["reasons"]]
+        mark = f", {known['fingerprint'][:8]}" if laws else ""
+        lines = [f"{say(self.view)}: {kept}  (policy {self.policy}{mark})"]
+        lines += [
+            f"  because: {reason['message']}  [{reason['code']}]" for reason in known["reasons"]
+        ]
         lines += [f"  note:    {note}" for note in known["notes"]]
         if self.partitioned_by:
             lines.append(f"  files:   partitioned by {', '.join(self.partitioned_by)}")
@@ -79,16 +93,15 @@ class Explained:
             lines.append(f"  rows:    sorted by {', '.join(self.clustered_by)} in full refreshes")
         if not self.incremental and self.policy is Policy.AUTO:
             lines.append("  so:      every refresh recomputes it, and says this reason")
-        lines.append("sources")
-        for item in self.sources:
-            lines.append(f"  {'ready' if item.ready else 'NOT READY'}  {item.source}: {item.says}")
-            if item.fix:
-                lines.append(f"         fix: {item.fix}")
-        lines.append("operators")
+        lines += [*self._sources(say), "operators"]
         for item in known["operators"]:
-            lines.append(f"  {item['name']} {item['detail']}".rstrip())
-            lines.append(f"    rule {item['rule']}: {item['law']}")
-        if known["hidden"]:
+            line = f"  {sentence(item['name'], item['detail'], say)}"
+            if laws or line != lines[-1]:
+                lines.append(line)
+            if laws:
+                lines.append(f"    {item['name']} {item['detail']}".rstrip())
+                lines.append(f"    rule {item['rule']}: {item['law']}")
+        if laws and known["hidden"]:
             lines.append(f"state    {', '.join(known['hidden'])}")
         if sql:
             for number, step in enumerate(known["steps"], 1):
@@ -96,8 +109,19 @@ class Explained:
                 lines += [f"    {line}" for line in step["sql"].splitlines()]
         return "\n".join(lines)
 
+    def _sources(self, say: Callable[[object], str]) -> Iterator[str]:
+        if self.sources:
+            yield "sources"
+        for item in self.sources:
+            state = "ready" if item.ready else "NOT READY"
+            yield f"  {state}  {say(named(item.source))}: {item.says}"
+            if item.fix:
+                yield f"         fix: {item.fix}"
+
     def __str__(self) -> str:
-        return self.text()
+        return first_lines(self.text(), ".text(), or .text(laws=True)")
+
+    __repr__ = __str__
 
 
 def explain_view(workspace: Workspace, what: str | Path) -> Explained:

@@ -215,7 +215,7 @@ def views_to_drop(workspace: Workspace, view: Definition, *, cascade: bool) -> l
         raise DefinitionError(
             f'view "{view.name}" is read by other views',
             detail=f"by {', '.join(sorted(below))}",
-            hint="drop them first, or drop with cascade",
+            hint="drop them first, or drop them with it: grebe drop --cascade, cascade=True",
             code="has-dependents",
         )
     order = [name for level in levels(parents) for name in level]

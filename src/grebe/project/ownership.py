@@ -30,6 +30,11 @@ def project_id(settings: Settings) -> str:
         raise ConfigError(f"{file} cannot be written", detail=str(error)) from error
 
 
+def known_id(settings: Settings) -> str | None:
+    """The same, if it was written down; looking makes none."""
+    return settings.project.id or _kept(settings.home / FILE) or None
+
+
 def _kept(file: Path) -> str:
     return file.read_text("utf-8").strip() if file.exists() else ""
 

@@ -7,9 +7,10 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from grebe.model import Reason
+from grebe.model import Reason, TableName
 from grebe.project.selection import Selection
 from grebe.registry.records import RunRecord
+from grebe.spoken_times import ago
 from grebe.tabular import Tabular
 
 if TYPE_CHECKING:
@@ -23,17 +24,18 @@ class Runs(list[RunRecord], Tabular):
 
     def rows(self) -> tuple[Sequence[str], list[Sequence[object]]]:
         """One line per run."""
-        headings = ("begun", "view", "outcome", "reason", "rows in", "rows out", "took", "run")
+        return HISTORY_HEADINGS, [_cells(run) for run in self]
+
+    def wide_rows(self) -> tuple[Sequence[str], list[Sequence[object]]]:
+        """The same, with the moment, who asked, the run, and what it cost."""
+        headings = (*HISTORY_HEADINGS, "begun", "trigger", "run", "cost")
         return headings, [
             (
+                *_cells(run),
                 run.begun_at.strftime("%Y-%m-%d %H:%M:%S") if run.begun_at else "",
-                run.view,
-                run.outcome or ("died" if DIED in run.reasons else "running"),
-                ", ".join(reason.code for reason in run.reasons),
-                run.counts.rows_in,
-                run.counts.rows_out,
-                f"{run.seconds:.1f} s" if run.seconds is not None else "",
+                run.trigger,
                 run.run_id,
+                run.cost or "",
             )
             for run in self
         ]
@@ -44,6 +46,29 @@ class Runs(list[RunRecord], Tabular):
 
     __str__ = Tabular.__str__
     __repr__ = Tabular.__str__
+
+
+HISTORY_HEADINGS = ("when", "view", "outcome", "reason", "rows in", "rows out", "took")
+
+
+def _cells(run: RunRecord) -> tuple[object, ...]:
+    return (
+        ago(run.begun_at),
+        named(run.view),
+        run.outcome or ("died" if DIED in run.reasons else "running"),
+        ", ".join(reason.code for reason in run.reasons),
+        f"{run.counts.rows_in:,}",
+        f"{run.counts.rows_out:,}",
+        f"{run.seconds:.1f} s" if run.seconds is not None else "",
+    )
+
+
+def named(view: str) -> TableName | str:
+    """The name that the journal keeps as text; a text that is none stays one."""
+    match view.split("."):
+        case [catalog, *schemas, name] if schemas:
+            return TableName(catalog, ".".join(schemas), name)
+    return view
 
 
 def history(workspace: Workspace, selection: Selection, limit: int | None) -> Runs:

@@ -13,6 +13,7 @@ from grebe.errors import GrebeError
 from grebe.formats.base import OWN
 from grebe.model import SourcePoint, TableName, Version
 from grebe.project.definitions import Definition
+from grebe.project.past_runs import named
 from grebe.tabular import Tabular
 
 
@@ -67,7 +68,7 @@ class Retention(list[Needed], Tabular):
                 item.version,
                 item.committed_at.strftime("%Y-%m-%d %H:%M:%S") if item.committed_at else "",
                 item.current or "gone",
-                ", ".join(item.views),
+                tuple(named(view) for view in item.views),
                 item.text,
             )
             for item in self
@@ -95,9 +96,14 @@ class Vacuumed(Tabular):
     def rows(self) -> tuple[Sequence[str], list[Sequence[object]]]:
         """One line."""
         headings = ("view", "removed versions older than", "kept more for", "removed tables")
-        tables = ", ".join(item.name for item in self.removed)
         kept = ", ".join(self.kept_for)
-        return headings, [(self.view, self.older_than.isoformat(), kept, tables)]
+        older = self.older_than.strftime("%Y-%m-%d %H:%M:%S")
+        return headings, [(self.view, older, kept, len(self.removed) or "")]
+
+    def wide_rows(self) -> tuple[Sequence[str], list[Sequence[object]]]:
+        """The same, with the names of the tables."""
+        headings, (row,) = self.rows()
+        return headings, [(*row[:3], ", ".join(item.name for item in self.removed))]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -107,6 +113,22 @@ class Vacuumed(Tabular):
             "kept_for": list(self.kept_for),
             "removed": [str(item) for item in self.removed],
         }
+
+
+class AllVacuumed(list[Vacuumed], Tabular):
+    """What was removed of the histories of a selection, as one table."""
+
+    def rows(self) -> tuple[Sequence[str], list[Sequence[object]]]:
+        """One line per view."""
+        headings, _ = Vacuumed(TableName("", "", ""), NEVER, ()).rows()
+        return headings, [row for item in self for row in item.rows()[1]]
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """Plain values, ready for JSON."""
+        return [item.to_dict() for item in self]
+
+    __str__ = Tabular.__str__
+    __repr__ = Tabular.__str__
 
 
 def points_by_source(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from grebe.engine.standing import Standing
@@ -15,6 +15,8 @@ from grebe.project.freshness import refreshed_at, standings
 from grebe.project.past_runs import iso, run_to_dict
 from grebe.project.selection import Selection
 from grebe.registry.records import RunRecord
+from grebe.schedule import DOWNSTREAM, duration
+from grebe.spoken_times import ago, length, until
 from grebe.tabular import Tabular, error_to_dict
 
 if TYPE_CHECKING:
@@ -51,6 +53,7 @@ class Status(Tabular):
             "state": str(self.state),
             "policy": str(self.policy),
             "lag": self.lag,
+            "lag_seconds": self.lag_now.total_seconds() if self.lag_now is not None else None,
             "schedule": self.schedule,
             "data_time": iso(self.data_time),
             "last_refresh": iso(self.last_refresh),
@@ -68,8 +71,20 @@ class Status(Tabular):
         """One line of the table of views."""
         return STATUS_HEADINGS, [status_row(self)]
 
+    def wide_rows(self) -> tuple[Sequence[str], list[Sequence[object]]]:
+        """The same, with what it may do, when, and what it shows."""
+        return WIDE_HEADINGS, [wide_row(self)]
 
-STATUS_HEADINGS = ("view", "state", "lag", "last outcome", "reason", "rows", "took", "next")
+    @property
+    def lag_now(self) -> timedelta | None:
+        """How old the oldest change is that the view does not show; None where that is not known."""
+        if self.state is State.FRESH:
+            return timedelta(0)
+        return datetime.now(UTC) - self.stale_since if self.stale_since else None
+
+
+STATUS_HEADINGS = ("view", "state", "lag", "last", "when", "reason", "rows", "took", "next")
+WIDE_HEADINGS = (*STATUS_HEADINGS, "policy", "schedule", "version", "run")
 
 
 def status_row(status: Status) -> tuple[object, ...]:
@@ -82,17 +97,39 @@ def status_row(status: Status) -> tuple[object, ...]:
     return (
         status.name,
         status.state,
-        status.lag or "",
+        _lag(status),
         last.outcome if last else "",
+        ago(last.ended_at) if last else "",
         ", ".join(dict.fromkeys(codes)),
         f"{last.counts.rows_in:,} in, {last.counts.rows_out:,} out" if last else "",
         f"{last.seconds:.1f} s" if last and last.seconds is not None else "",
-        _minute(status.next_time),
+        until(status.next_time),
     )
 
 
-def _minute(moment: datetime | None) -> str:
-    return moment.strftime("%Y-%m-%d %H:%M") if moment else ""
+def wide_row(status: Status) -> tuple[object, ...]:
+    """The same, with more."""
+    run = status.last.run_id if status.last else ""
+    version = status.standing.refreshed_version or ""
+    return (*status_row(status), status.policy, status.schedule or "", version, run)
+
+
+def _lag(status: Status) -> str:
+    """How old its data is, and how old it may be."""
+    now = status.lag_now
+    if status.lag is None:
+        return "" if not now else length(now.total_seconds())
+    known = "?" if now is None else length(now.total_seconds())
+    return f"{known} / {_wanted(status.lag)}"
+
+
+def _wanted(lag: str) -> str:
+    if lag == DOWNSTREAM:
+        return lag
+    try:
+        return length(duration(lag).total_seconds())
+    except GrebeError:
+        return lag
 
 
 def statuses(workspace: Workspace, selection: Selection) -> Statuses:
@@ -152,6 +189,10 @@ class Statuses(list[Status], Tabular):
     def rows(self) -> tuple[Sequence[str], list[Sequence[object]]]:
         """One line per view."""
         return STATUS_HEADINGS, [status_row(item) for item in self]
+
+    def wide_rows(self) -> tuple[Sequence[str], list[Sequence[object]]]:
+        """The same, with more."""
+        return WIDE_HEADINGS, [wide_row(item) for item in self]
 
     def to_dict(self) -> list[dict[str, object]]:
         """Plain values, ready for JSON."""

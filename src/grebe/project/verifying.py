@@ -48,16 +48,21 @@ class Verdicts(list[Verdict], Tabular):
 
     def rows(self) -> tuple[Sequence[str], list[Sequence[object]]]:
         """One line per view."""
-        headings = ("view", "verdict", "rows", "at")
+        headings = ("view", "verdict", "rows")
         return headings, [
             (
                 item.view,
                 item.error.code if item.error else "equals its query",
                 f"{item.rows:,}" if item.error is None else "",
-                ", ".join(f"{name}@{version}" for name, version in item.versions),
             )
             for item in self
         ]
+
+    def wide_rows(self) -> tuple[Sequence[str], list[Sequence[object]]]:
+        """The same, with the versions of the sources."""
+        headings, rows = self.rows()
+        at = [", ".join(f"{name}@{version}" for name, version in item.versions) for item in self]
+        return (*headings, "at"), [(*row, cell) for row, cell in zip(rows, at, strict=True)]
 
     def to_dict(self) -> list[dict[str, Any]]:
         """Plain values, ready for JSON."""

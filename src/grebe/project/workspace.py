@@ -131,7 +131,7 @@ class Workspace:
 
     def written(self) -> dict[str, Definition]:
         """Every view as it is written now, by full name."""
-        return all_written(self.settings, self._records(), self.session, self._compiled)
+        return all_written(self.settings, self.records(), self.session, self._compiled)
 
     def _compiled(self, view: Definition) -> dict[str, str] | None:
         """The columns of a view as the engine compiled this very text of it, if it did."""
@@ -141,7 +141,7 @@ class Workspace:
             return None
         return dict(made.columns)
 
-    def _records(self) -> list[ViewRecord]:
+    def records(self) -> list[ViewRecord]:
         """What the registry knows; a project that never ran has none, and looking makes none."""
         return self.registry.views() if self.has_registry() else []
 

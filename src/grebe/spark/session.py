@@ -77,11 +77,7 @@ def session_conf(settings: Settings, *, given: bool = False) -> dict[str, str]:
 
     With a session `given` by the caller, its time zone and its own settings stay as they are.
     """
-    conf = {
-        key: value
-        for catalog in settings.catalogs
-        for key, value in catalog.format.session_conf(settings.address(catalog)).items()
-    }
+    conf = catalog_conf(settings)
     if given:
         return conf
     return {
@@ -89,6 +85,15 @@ def session_conf(settings: Settings, *, given: bool = False) -> dict[str, str]:
         "spark.sql.shuffle.partitions": str(settings.spark.shuffle_partitions),
         **conf,
         **{key: value for key, value in settings.spark.conf if key.startswith("spark.sql.")},
+    }
+
+
+def catalog_conf(settings: Settings) -> dict[str, str]:
+    """What makes the configured catalogs known to a session."""
+    return {
+        key: value
+        for catalog in settings.catalogs
+        for key, value in catalog.format.session_conf(settings.address(catalog)).items()
     }
 
 
