@@ -301,6 +301,8 @@ class CatalogAddress:
     options: Mapping[str, str] = field(default_factory=dict)
     format_version: int = 3
     """The version of the format that storage tables are made with, where it has versions."""
+    small_commits: bool = False
+    """Whether the driver makes small commits itself, where the format allows it."""
     folder: str = ""
     """The project's folder."""
     first_folder: str = ""

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from grebe.compiler.write.steps import COPIES
+from grebe.engine import small_views
 from grebe.engine.small_views import merged, repeated
 from grebe.errors import CheckFailedError
 from grebe.formats.base import ACTION, WEIGHT
@@ -30,6 +31,12 @@ def changes(rows: list[tuple[Row, str, int]]) -> pa.Table:
 
 def bag(found: pa.Table) -> Counter[Row]:
     return Counter(tuple(row.values()) for row in found.to_pylist())
+
+
+@pytest.fixture(params=["listed", "joined"], autouse=True)
+def _both_ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "joined":
+        monkeypatch.setattr(small_views, "LISTED_ROWS", -1)
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -216,6 +216,10 @@ class MemoryTable:
 
     # --- as storage ----------------------------------------------------------------------------
 
+    @property
+    def commits_on_driver(self) -> bool:
+        return False
+
     def create(
         self,
         schema: Schema,

@@ -164,6 +164,7 @@ class Settings:
             type=catalog.type,
             options=dict(catalog.options),
             format_version=self.storage.format_version,
+            small_commits=self.refresh.small_steps is SmallChoice.AUTO,
             folder=str(self.folder),
             first_folder=str(self.site.first if self.site else self.folder),
         )

@@ -84,6 +84,8 @@ class Execution:
     """What the views of a run keep of large sources; None where they are read whole."""
     order: tuple[str, ...] = ()
     """The columns by which rows are sorted that are written anew."""
+    rewrites: bool = False
+    """Whether the driver itself writes and commits the file of a view that is written anew."""
     moment: datetime | None = None
     """What the clock shows to a query that reads it."""
     on_driver: bool = True
@@ -451,7 +453,9 @@ class Execution:
 
     def _write(self, rows: pa.Table, step: steps.MergeStep) -> base.Write:
         """The write of rows that are on the driver, by the way that is cheapest for them."""
-        self.way, write = merge_of(rows, step, self.target(), can_rewrite=True)
+        self.way, write = merge_of(
+            rows, step, self.target(), can_rewrite=True, on_driver=self.rewrites
+        )
         if write is None:
             held = self.held()
             whole = None if held is None else small_views.merged(held, rows, step.on)

@@ -424,9 +424,13 @@ class Refresh:
                 None if settings.small_steps is SmallChoice.AUTO else 'small_steps = "spark"',
             ),
             nearby=self.nearby,
+            rewrites=settings.small_steps is SmallChoice.AUTO and self._rewrites(spark),
             ran=self.ran,
             watch=self.watch,
         )
+
+    def _rewrites(self, spark: SparkSession) -> bool:
+        return self.tables.storage(self.view.storage_name, spark).commits_on_driver
 
     def _stored(self, position: Position | None) -> DataFrame:
         """The view's own rows at the version that the refresh was planned from."""
@@ -442,6 +446,9 @@ class Refresh:
             return None
         source = self.tables.source(self.view.storage_name, self.session)
         ids = [column.id for column in source.schema_at(position.version).columns]
+        rows = source.rows_on_driver(position.version, ids)
+        if rows is not None:
+            return rows
         arrow = source.changes(Window(None, position.version), ids).arrow
         return None if arrow is None else repeated(arrow)
 

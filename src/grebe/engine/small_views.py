@@ -7,14 +7,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from grebe.engine.small_runner import SmallRunner, has_duckdb
 from grebe.engine.writing import expected
 from grebe.errors import CheckFailedError
 from grebe.formats.base import ACTION, WEIGHT
+from grebe.sql_text import quote
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+LISTED_ROWS: Final = 2_000
+"""Stored rows up to which a dictionary of keys is quicker than two joins."""
 
 
 def merged(stored: pa.Table, rows: pa.Table, on: Sequence[str]) -> pa.Table | None:
@@ -28,6 +33,8 @@ def merged(stored: pa.Table, rows: pa.Table, on: Sequence[str]) -> pa.Table | No
 
     if not all(_is_plain(field.type) for field in stored.schema):
         return None
+    if stored.num_rows > LISTED_ROWS and has_duckdb():
+        return _joined(stored, rows, on)
     actions = {
         key: action
         for key, action in zip(_keys(rows, on), rows[ACTION].to_pylist(), strict=True)
@@ -40,13 +47,41 @@ def merged(stored: pa.Table, rows: pa.Table, on: Sequence[str]) -> pa.Table | No
     return pa.concat_tables([kept, new.cast(stored.schema)])
 
 
+def _joined(stored: pa.Table, rows: pa.Table, on: Sequence[str]) -> pa.Table:
+    """The same by joins: of many rows a list takes longer."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    replacing = rows.filter(pc.not_equal(rows[ACTION], "insert")).select([*on, ACTION])
+    marks = replacing.group_by([*on, ACTION]).aggregate([])
+    runner = SmallRunner.opened()
+    try:
+        left, right = runner.put("stored", stored), runner.put("marks", marks)
+        names = [quote(name, "duckdb") for name in on]
+        same = " AND ".join(f"s.{name} IS NOT DISTINCT FROM m.{name}" for name in names) or "TRUE"
+        found = runner.connection.execute(
+            f"SELECT m.{ACTION}, COUNT(*) FROM {left} AS s JOIN {right} AS m ON {same} GROUP BY ALL"
+        ).fetchall()
+        _check(rows, Counter({str(action): int(count) for action, count in found}))
+        kept = runner.connection.execute(
+            f"SELECT s.* FROM {left} AS s ANTI JOIN {right} AS m ON {same}"
+        ).to_arrow_table()
+    finally:
+        runner.close()
+    new = rows.filter(pc.not_equal(rows[ACTION], "delete")).select(stored.column_names)
+    return pa.concat_tables([kept.cast(stored.schema), new.cast(stored.schema)])
+
+
 def repeated(rows: pa.Table) -> pa.Table:
     """Rows as often as their weights say, without the weights."""
+    import numpy as np
     import pyarrow as pa
 
-    weights = rows[WEIGHT].to_pylist()
-    places = [place for place, weight in enumerate(weights) for _ in range(weight)]
-    return rows.drop_columns([WEIGHT]).take(pa.array(places, pa.int64()))
+    weights = rows[WEIGHT].to_numpy()
+    whole = rows.drop_columns([WEIGHT])
+    if bool((weights == 1).all()):
+        return whole
+    return whole.take(pa.array(np.repeat(np.arange(len(weights)), weights)))
 
 
 def _keys(table: pa.Table, on: Sequence[str]) -> list[tuple[object, ...]]:

@@ -18,13 +18,20 @@ if TYPE_CHECKING:
 
 
 def merge_of(
-    rows: pa.Table, step: MergeStep, target: VersionStats, *, can_rewrite: bool = False
+    rows: pa.Table,
+    step: MergeStep,
+    target: VersionStats,
+    *,
+    can_rewrite: bool = False,
+    on_driver: bool = False,
 ) -> tuple[Way, Write | None]:
     """How rows that are on the driver are written; the write itself, unless all rows go anew."""
     counts = expected(rows)
     prune = range_of(rows, step.on, target)
     replaces = bool(counts.get("update") or counts.get("delete"))
-    figures = WriteFigures(rows.num_rows, replaces, target.rows, can_rewrite, prune is not None)
+    figures = WriteFigures(
+        rows.num_rows, replaces, target.rows, can_rewrite, prune is not None, on_driver
+    )
     way = choose_way(figures)
     kept = rows.drop_columns([COPIES])
     if way is Way.ANEW:

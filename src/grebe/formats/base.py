@@ -265,6 +265,10 @@ class Storage(Protocol):
     @property
     def name(self) -> TableName: ...
 
+    @property
+    def commits_on_driver(self) -> bool:
+        """Whether rows that replace all of a small table are written without Spark."""
+
     def create(
         self,
         schema: Schema,

@@ -32,6 +32,15 @@ COLUMNS = (Column(1, "k", "BIGINT"), Column(2, "v", "STRING"), Column(3, "n", "B
 READY = "Spark Connect server started"
 START_SECONDS = 120
 
+SMALL = "GREBE_TEST_SMALL_COMMITS"
+"""With 1 the driver makes the commits that it can make without Spark, in this process and in those of writers."""
+
+
+def small_commits() -> bool:
+    """Whether the driver makes small commits."""
+    return os.environ.get(SMALL) == "1"
+
+
 T = TypeVar("T")
 Row = tuple[int | None, str | None, int | None]
 
@@ -161,7 +170,9 @@ class Lake:
         return MetadataReader(locator, DriverFiles(), name)
 
     def storage(self, name: TableName, session: SparkSession | None = None) -> IcebergStorage:
-        return IcebergStorage(session or self.session, name, self.reader(name))
+        return IcebergStorage(
+            session or self.session, name, self.reader(name), small_commits=small_commits()
+        )
 
     def create(
         self,
@@ -171,7 +182,9 @@ class Lake:
     ) -> Table:
         """A new empty storage table."""
         full = TableName(CATALOG, NAMESPACE, name or f"t{next(self._numbers)}")
-        storage = IcebergStorage(self.session, full, self.reader(full), format_version)
+        storage = IcebergStorage(
+            self.session, full, self.reader(full), format_version, small_commits()
+        )
         storage.create(Schema("0", tuple(columns)), {"grebe.view": "test"})
         return Table(self, full, storage)
 

@@ -31,6 +31,8 @@ class WriteFigures:
     """Whether all stored rows can be on the driver, and every type of theirs."""
     is_ranged: bool
     """Whether the keys lie in a range that skips files of the table."""
+    on_driver: bool = False
+    """Whether the driver writes and commits such a file itself."""
 
 
 def choose_way(figures: WriteFigures) -> Way:
@@ -42,7 +44,10 @@ def choose_way(figures: WriteFigures) -> Way:
     <Way.APPEND: 'append'>
     """
     stored = figures.stored
-    few = stored is not None and stored <= thresholds.REWRITTEN_ROWS
+    most = thresholds.REWRITTEN_ROWS
+    if figures.on_driver and most >= 0:
+        most = thresholds.REWRITTEN_ON_DRIVER_ROWS
+    few = stored is not None and stored <= most
     if few and figures.rows and figures.can_rewrite:
         return Way.ANEW
     if not figures.replaces:

@@ -43,6 +43,11 @@ class DeltaStorage:
     by_driver: bool = True
     """Let delta-rs make small commits; without it every commit is a Spark statement."""
 
+    @property
+    def commits_on_driver(self) -> bool:
+        """False: a merge costs no more here than all rows anew."""
+        return False
+
     def create(
         self,
         schema: Schema,

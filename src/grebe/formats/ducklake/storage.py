@@ -51,6 +51,11 @@ class DuckLakeStorage:
     name: TableName
     address: Address
 
+    @property
+    def commits_on_driver(self) -> bool:
+        """False: a merge costs no more here than all rows anew."""
+        return False
+
     def create(
         self,
         schema: Schema,

@@ -73,7 +73,8 @@ class IcebergCatalog:
 
         known = self._known(name)
         reader = MetadataReader(self._locator(spark), self._files(spark), known)
-        return IcebergStorage(session, known, reader, self.place.format_version)
+        small = self.place.small_commits
+        return IcebergStorage(session, known, reader, self.place.format_version, small)
 
     def position(self, name: TableName, spark: Session) -> Position | None:
         """The position of a storage table, from the catalog and its metadata files."""

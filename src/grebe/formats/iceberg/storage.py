@@ -49,6 +49,11 @@ class IcebergStorage:
     small_commits: bool = False
     """Whether the driver makes small commits itself, where it can."""
 
+    @property
+    def commits_on_driver(self) -> bool:
+        """Whether the driver can commit to this table, if it is of a form that it writes."""
+        return self.small_commits and SnapshotWriter.of(self.name, self.reader) is not None
+
     def create(
         self,
         schema: Schema,
