@@ -160,7 +160,7 @@ class Expressions:
         one = rng.choice((self.number, self.number, self.string, self.time, self.truth))(2)
         call = rng.choice((
             f"SUM({self.number(2)})", f"SUM({self._column(*NUMBERS)})", f"COUNT({one})", f"COUNT(DISTINCT {one})",
-            "COUNT(*)", f"MIN({one})", f"MAX({one})", f"AVG({self._column(*WHOLE)})",
+            "COUNT(*)", f"PERCENTILE({self._column('int', 'smallint', 'decimal(9,2)')}, {rng.choice(('0.5', '0.25', '0.9', '0', '1', '0.333'))})", f"MEDIAN({self._column('int', 'decimal(9,2)')})", f"MIN({one})", f"MAX({one})", f"AVG({self._column(*WHOLE)})",
             f"COUNT_IF({self.truth(2)})", f"SUM({self._column(*NUMBERS)}) FILTER (WHERE {self.truth(1)})",
         ))  # fmt: skip
         return rng.choice((call, f"COALESCE({call}, NULL)"))

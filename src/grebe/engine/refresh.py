@@ -418,7 +418,7 @@ class Refresh:
             small=SmallSteps(
                 named,
                 stored,
-                lambda: str(spark.conf.get(ZONE, "UTC")),
+                lambda: _zone(spark),
                 self.nearby,
                 lambda: spark,
                 None if settings.small_steps is SmallChoice.AUTO else 'small_steps = "spark"',
@@ -485,6 +485,12 @@ class Refresh:
         """What the clock showed, so that a check can compute the same rows."""
         read = outcome is Outcome.FULL and reads_clock(self.view.plan.reasons)
         return ((CLOCK, self.began.isoformat()),) if read else ()
+
+
+def _zone(spark: SparkSession) -> str:
+    """The zone of the session; none where TIMESTAMP means a time without one."""
+    kind = spark.conf.get("spark.sql.timestampType", "TIMESTAMP_LTZ")
+    return str(spark.conf.get(ZONE, "UTC")) if kind == "TIMESTAMP_LTZ" else ""
 
 
 @dataclass(slots=True)

@@ -55,9 +55,24 @@ def _column(column: pa.Array, kind: SmallKind, seeds: Words) -> Words:
         return _long_decimals(parts, seeds)
     if kind.name in ("bigint", "timestamp", "timestamp_ntz"):
         return _eight(_values(column, pa.int64()).view(np.uint64), seeds)
+    if kind.name in ("float", "double"):
+        return _real(column, seeds)
     if kind.name == "date":
         column = column.cast(pa.int32())
     return _four(_values(column, pa.int32()).view(np.uint32).astype(np.uint64), seeds)
+
+
+def _real(column: pa.Array, seeds: Words) -> Words:
+    """As bits, of which zero and NaN have one form each."""
+    import pyarrow as pa
+
+    kind = column.type
+    values = _values(column, kind).copy()
+    values[values == 0] = 0.0
+    values[np.isnan(values)] = np.nan
+    if pa.types.is_float32(kind):
+        return _four(values.view(np.uint32).astype(np.uint64), seeds)
+    return _eight(values.view(np.uint64), seeds)
 
 
 def _values(column: pa.Array, kind: pa.DataType) -> np.ndarray[Any, Any]:

@@ -45,6 +45,9 @@ LEFT_TO_SPARK: Final = "left to Spark"
 
 _MOST_DOUBLE: Final = 2**53
 _SIGNED_DIGITS: Final = 34
+_DOUBLE_DIGITS: Final = 15
+"""Digits of a decimal up to which its double is the nearest one in both engines."""
+_SHARE: Final = re.compile(r"0\.\d{1,6}|[01]|1\.0*")
 _LARGE: Final = 10**15
 """Numbers up to here have a quotient that fits every type that Spark gives one."""
 _INT_LIMIT: Final = 2**31
@@ -530,6 +533,24 @@ class SmallWriter:
             _unless(many, exp.paren(exp.Div(this=total, expression=empty)), DOUBLE), DOUBLE
         )
 
+    def percentile(self, tree: exp.Quantile | exp.Median) -> Typed:
+        """Of numbers that are doubles without a rounding: between two neighbours as Spark weighs them."""
+        share = tree.args.get("quantile")
+        text = "0.5" if isinstance(tree, exp.Median) else share.name if share is not None else ""
+        found = self.number(tree.this)
+        if not _SHARE.fullmatch(text) or found.kind.precision > _DOUBLE_DIGITS:
+            raise NotSmallError("a percentile that is no plain one")
+        if found.kind.name == "bigint":
+            raise NotSmallError("a percentile of a BIGINT")
+        value = _to(found.ast, DOUBLE).sql("duckdb")
+        values = f"list({value} ORDER BY {value}) FILTER ({value} IS NOT NULL)"
+        place = f"((COUNT({value}) - 1) * CAST('{text}' AS DOUBLE))"
+        low, high = f"FLOOR({place})", f"CEIL({place})"
+        one, two = (f"({values})[CAST({end} AS BIGINT) + 1]" for end in (low, high))
+        between = f"({high} - {place}) * {one} + ({place} - {low}) * {two}"
+        whole = f"CASE WHEN {low} = {high} OR {one} = {two} THEN {one} ELSE {between} END"
+        return Typed(_to(exp.maybe_parse(whole, dialect="duckdb"), DOUBLE), DOUBLE)
+
     def end(self, tree: exp.Min | exp.Max) -> Typed:
         found = self.write(self._plain(tree))
         if not found.kind.has_identity or found.kind == BOOLEAN:
@@ -622,8 +643,8 @@ class SmallWriter:
     def _hash(self, tree: exp.Anonymous) -> Typed:
         found = [self.write(item) for item in tree.expressions]
         kinds = tuple(item.kind for item in found)
-        if any(kind.name in ("void", "float", "double", "binary") for kind in kinds):
-            raise NotSmallError("the checksum of a floating point value")
+        if any(kind.name in ("void", "binary") for kind in kinds):
+            raise NotSmallError("the checksum of bytes")
         words = (re.sub(r"\W", "_", kind.text) for kind in kinds)
         name = "_".join((HASHED, *words)).rstrip("_")
         self.hashes[name] = kinds
@@ -697,6 +718,7 @@ _MORE_PARTS: Final[dict[type[exp.Expr], frozenset[str]]] = {
     exp.DPipe: frozenset({"safe"}),
     exp.Substring: frozenset({"start", "length"}),
     exp.Count: frozenset({"big_int"}),
+    exp.Quantile: frozenset({"quantile"}),
     exp.Window: frozenset({"partition_by", "order", "spec", "over"}),
 }
 """What each form is made of; with anything more it is another one."""
@@ -744,6 +766,7 @@ _FORMS: Final[dict[type[exp.Expr], Callable[..., Typed]]] = {
     exp.Sum: SmallWriter.total,
     exp.Avg: SmallWriter.mean,
     **dict.fromkeys((exp.Min, exp.Max), SmallWriter.end),
+    **dict.fromkeys((exp.Quantile, exp.Median), SmallWriter.percentile),
     exp.Filter: SmallWriter.picked,
     exp.Window: SmallWriter.window,
     **dict.fromkeys((exp.RowNumber, exp.Rank, exp.DenseRank), SmallWriter.place),
