@@ -235,7 +235,7 @@ class _Made:
         if not live:
             return
         inherited = int(plain(manifest.listed["sequence_number"]))
-        gone = [_removed(record, self.id, inherited) for record in live]
+        gone = [_removed(record, self.id, inherited) for record in _numbered(manifest)]
         rows = sum(int(record["data_file"]["record_count"]) for record in gone)
         if manifest.is_data:
             self.removed_files += len(gone)
@@ -375,6 +375,19 @@ def _summary(before: Mapping[str, str], plan: SnapshotPlan, made: _Made) -> dict
             found[key] = "0" if plan.replaces else before[key]
     found |= {"manifests-created": str(made.created), "manifests-kept": str(made.kept)}
     return {**found, "engine-name": "grebe", **plan.labels}
+
+
+def _numbered(manifest: OldManifest) -> list[Record]:
+    """The live entries; a file without a first row id of its own has the next one of the manifest."""
+    following = plain(manifest.listed.get("first_row_id"))
+    found: list[Record] = []
+    for record in manifest.live:
+        file = record["data_file"]
+        if following is not None and "first_row_id" in file and plain(file["first_row_id"]) is None:
+            record = {**record, "data_file": {**file, "first_row_id": some(following)}}
+            following += int(file["record_count"])
+        found.append(record)
+    return found
 
 
 def _removed(record: Record, number: int, inherited: int) -> Record:
