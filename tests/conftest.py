@@ -26,6 +26,9 @@ LONG = ("laws", "races", "crash", "cluster")
 
 # Every suite compares with plain Spark itself; what a first build's own check finds has tests of its own.
 os.environ.setdefault("GREBE_VIEWS__CHECK", "never")
+# Most suites are about what Spark is told. What runs without it has its own: laws, fuzz and the engine's small steps
+# switch them on; GREBE_REFRESH__SMALL_STEPS=auto does for any suite.
+os.environ.setdefault("GREBE_REFRESH__SMALL_STEPS", "spark")
 JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC -Xms1g -Xmn640m"
 """A Spark of the tests lives for minutes: what its second compiler would save comes too late. With one compiler alone
 Java keeps room for so little code that it compiles Spark again and again; a small nursery is collected all the time."""

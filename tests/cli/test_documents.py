@@ -61,6 +61,7 @@ def test_commands_answer_as_the_page_shows(
 ) -> None:
     del spark  # started once for all
     monkeypatch.delenv("GREBE_VIEWS__CHECK", raising=False)  # as a new user has it
+    monkeypatch.delenv("GREBE_REFRESH__SMALL_STEPS", raising=False)
     page = (ROOT / name).read_text(encoding="utf-8")
     steps: list[Step] = []
     answers: list[str] = []

@@ -64,7 +64,7 @@ class ViewSettings:
 class RefreshSettings:
     """How refreshes compute."""
 
-    small_steps: SmallChoice = SmallChoice.SPARK
+    small_steps: SmallChoice = SmallChoice.AUTO
 
 
 @dataclass(frozen=True, slots=True)
