@@ -58,6 +58,8 @@ FILTERED_SHARE = 0.25
 # How a view is written (`compiler/bind/write_choice.py`, `engine/clustering.py`, `engine/upkeep.py`).
 REWRITTEN_ROWS = 2_000
 """Stored rows up to which writing all of them is cheaper than merging some."""
+LISTED_ROWS = 2_000
+"""Stored rows up to which a dictionary of keys is quicker than a join."""
 REWRITTEN_ON_DRIVER_ROWS = 150_000
 """The same where the driver writes the file and the commit itself: a statement of Spark's costs more."""
 MERGED_ROWS = 500_000

@@ -9,8 +9,8 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
+from grebe import thresholds
 from grebe.compiler.write.steps import COPIES
-from grebe.engine import small_views
 from grebe.engine.small_views import merged, repeated
 from grebe.errors import CheckFailedError
 from grebe.formats.base import ACTION, WEIGHT
@@ -36,7 +36,7 @@ def bag(found: pa.Table) -> Counter[Row]:
 @pytest.fixture(params=["listed", "joined"], autouse=True)
 def _both_ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "joined":
-        monkeypatch.setattr(small_views, "LISTED_ROWS", -1)
+        monkeypatch.setattr(thresholds, "LISTED_ROWS", -1)
 
 
 @pytest.mark.parametrize("seed", range(30))

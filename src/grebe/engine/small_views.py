@@ -9,17 +9,17 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from grebe import thresholds
 from grebe.engine.small_runner import SmallRunner, has_duckdb
 from grebe.engine.writing import expected
 from grebe.errors import CheckFailedError
 from grebe.formats.base import ACTION, WEIGHT
-from grebe.sql_text import quote
+from grebe.sql_text import made, quote
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-LISTED_ROWS: Final = 2_000
-"""Stored rows up to which a dictionary of keys is quicker than two joins."""
+_PLACE: Final = made("place")
 
 
 def merged(stored: pa.Table, rows: pa.Table, on: Sequence[str]) -> pa.Table | None:
@@ -31,9 +31,11 @@ def merged(stored: pa.Table, rows: pa.Table, on: Sequence[str]) -> pa.Table | No
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if not all(_is_plain(field.type) for field in stored.schema):
+    if not all(_is_plain(stored.schema.field(name).type) for name in on):
         return None
-    if stored.num_rows > LISTED_ROWS and has_duckdb():
+    if not all(_is_kept(field.type) for field in stored.schema):
+        return None
+    if stored.num_rows > thresholds.LISTED_ROWS and has_duckdb():
         return _joined(stored, rows, on)
     actions = {
         key: action
@@ -48,28 +50,30 @@ def merged(stored: pa.Table, rows: pa.Table, on: Sequence[str]) -> pa.Table | No
 
 
 def _joined(stored: pa.Table, rows: pa.Table, on: Sequence[str]) -> pa.Table:
-    """The same by joins: of many rows a list takes longer."""
+    """The same by a join: of many rows a list takes longer."""
+    import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
 
     replacing = rows.filter(pc.not_equal(rows[ACTION], "insert")).select([*on, ACTION])
     marks = replacing.group_by([*on, ACTION]).aggregate([])
+    keys = stored.select(list(on)).append_column(_PLACE, pa.array(np.arange(stored.num_rows)))
     runner = SmallRunner.opened()
     try:
-        left, right = runner.put("stored", stored), runner.put("marks", marks)
+        left, right = runner.put("stored", keys), runner.put("marks", marks)
         names = [quote(name, "duckdb") for name in on]
         same = " AND ".join(f"s.{name} IS NOT DISTINCT FROM m.{name}" for name in names) or "TRUE"
         found = runner.connection.execute(
-            f"SELECT m.{ACTION}, COUNT(*) FROM {left} AS s JOIN {right} AS m ON {same} GROUP BY ALL"
-        ).fetchall()
-        _check(rows, Counter({str(action): int(count) for action, count in found}))
-        kept = runner.connection.execute(
-            f"SELECT s.* FROM {left} AS s ANTI JOIN {right} AS m ON {same}"
+            f"SELECT s.{_PLACE} AS place, m.{ACTION} AS action FROM {left} AS s"
+            f" JOIN {right} AS m ON {same}"
         ).to_arrow_table()
     finally:
         runner.close()
+    _check(rows, Counter(found["action"].to_pylist()))
+    stays = np.ones(stored.num_rows, bool)
+    stays[found["place"].to_numpy()] = False
     new = rows.filter(pc.not_equal(rows[ACTION], "delete")).select(stored.column_names)
-    return pa.concat_tables([kept.cast(stored.schema), new.cast(stored.schema)])
+    return pa.concat_tables([stored.filter(pa.array(stays)), new.cast(stored.schema)])
 
 
 def repeated(rows: pa.Table) -> pa.Table:
@@ -97,6 +101,14 @@ def _values(column: pa.ChunkedArray) -> list[object]:
         column.cast(pa.int32()) if pa.types.is_date32(column.type) else column
     ).to_pylist()
     return values
+
+
+def _is_kept(kind: pa.DataType) -> bool:
+    """Whether values of a type can be handed on as they are."""
+    import pyarrow.types as pt
+
+    flat = (pt.is_floating, pt.is_timestamp, pt.is_binary)
+    return _is_plain(kind) or any(test(kind) for test in flat)
 
 
 def _is_plain(kind: pa.DataType) -> bool:
