@@ -37,53 +37,53 @@ TWIN = "_full"
 PLACES = "PARTITION BY day ORDER BY amount DESC, id"
 DASHBOARDS = {
     "daily": "SELECT day, COUNT(*) AS n, SUM(amount) AS total FROM events GROUP BY day",
-    "people": "SELECT day, COUNT(DISTINCT user) AS users FROM events GROUP BY day",
-    "top": "SELECT day, id, user, amount, place FROM (SELECT day, id, user, amount, ROW_NUMBER() OVER"
+    "people": "SELECT day, COUNT(DISTINCT person) AS people FROM events GROUP BY day",
+    "top": "SELECT day, id, person, amount, place FROM (SELECT day, id, person, amount, ROW_NUMBER() OVER"
     f" ({PLACES}) AS place FROM events) AS ranked WHERE place <= 10",
-    "latest": "SELECT user, id, at, kind, amount FROM (SELECT user, id, at, kind, amount, ROW_NUMBER()"
-    " OVER (PARTITION BY user ORDER BY at DESC, id DESC) AS place FROM events) AS ranked WHERE place = 1",
-    "totals": "SELECT u.user, u.plan, COUNT(e.id) AS n, SUM(e.amount) AS total FROM users AS u"
-    " LEFT JOIN events AS e ON e.user = u.user GROUP BY u.user, u.plan",
-    "flags": "SELECT u.user, u.name, EXISTS (SELECT 1 FROM events AS e WHERE e.user = u.user"
+    "latest": "SELECT person, id, at, kind, amount FROM (SELECT person, id, at, kind, amount, ROW_NUMBER()"
+    " OVER (PARTITION BY person ORDER BY at DESC, id DESC) AS place FROM events) AS ranked WHERE place = 1",
+    "totals": "SELECT u.person, u.plan, COUNT(e.id) AS n, SUM(e.amount) AS total FROM users AS u"
+    " LEFT JOIN events AS e ON e.person = u.person GROUP BY u.person, u.plan",
+    "flags": "SELECT u.person, u.name, EXISTS (SELECT 1 FROM events AS e WHERE e.person = u.person"
     " AND e.kind = 'refund') AS refunded FROM users AS u",
-    "medians": "SELECT user, PERCENTILE(amount, 0.5) AS middle FROM events GROUP BY user",
+    "medians": "SELECT person, PERCENTILE(amount, 0.5) AS middle FROM events GROUP BY person",
     "running": "SELECT day, total, SUM(total) OVER (PARTITION BY YEAR(day), MONTH(day) ORDER BY day"
     " ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS so_far FROM daily{twin}",
     "wide": "SELECT e.id, e.day, e.kind, e.amount, u.name, u.plan, u.country FROM events AS e"
-    " JOIN users AS u ON u.user = e.user WHERE e.kind = 'refund'",
+    " JOIN users AS u ON u.person = e.person WHERE e.kind = 'refund'",
     "plans": "SELECT u.plan, e.day, COUNT(*) AS n, SUM(e.amount) AS total FROM events AS e"
-    " JOIN users AS u ON u.user = e.user GROUP BY u.plan, e.day",
-    "kinds": "SELECT user, kind, COUNT(*) AS n, MIN(amount) AS least, MAX(amount) AS most,"
-    " MAX(at) AS last FROM events GROUP BY user, kind",
+    " JOIN users AS u ON u.person = e.person GROUP BY u.plan, e.day",
+    "kinds": "SELECT person, kind, COUNT(*) AS n, MIN(amount) AS least, MAX(amount) AS most,"
+    " MAX(at) AS last FROM events GROUP BY person, kind",
 }
 SHAPES = {
-    "append": "SELECT id, user, amount FROM events WHERE kind = 'refund'",
-    "groups": "SELECT user, COUNT(*) AS n, SUM(amount) AS total FROM events GROUP BY user",
-    "extremes": "SELECT user, MIN(amount) AS low, MAX(amount) AS high FROM events GROUP BY user",
-    "distinct": "SELECT DISTINCT user, kind FROM events",
-    "counted": "SELECT user, COUNT(DISTINCT day) AS days FROM events GROUP BY user",
-    "percentile": "SELECT user, PERCENTILE(amount, 0.5) AS middle FROM events GROUP BY user",
-    "filtered": "SELECT user, SUM(amount) FILTER (WHERE kind = 'buy') AS bought FROM events GROUP BY user",
-    "having": "SELECT user, COUNT(*) AS n FROM events GROUP BY user HAVING COUNT(*) > 90",
-    "joined": "SELECT e.id, u.name FROM events AS e JOIN users AS u ON u.user = e.user"
+    "append": "SELECT id, person, amount FROM events WHERE kind = 'refund'",
+    "groups": "SELECT person, COUNT(*) AS n, SUM(amount) AS total FROM events GROUP BY person",
+    "extremes": "SELECT person, MIN(amount) AS low, MAX(amount) AS high FROM events GROUP BY person",
+    "distinct": "SELECT DISTINCT person, kind FROM events",
+    "counted": "SELECT person, COUNT(DISTINCT day) AS days FROM events GROUP BY person",
+    "percentile": "SELECT person, PERCENTILE(amount, 0.5) AS middle FROM events GROUP BY person",
+    "filtered": "SELECT person, SUM(amount) FILTER (WHERE kind = 'buy') AS bought FROM events GROUP BY person",
+    "having": "SELECT person, COUNT(*) AS n FROM events GROUP BY person HAVING COUNT(*) > 90",
+    "joined": "SELECT e.id, u.name FROM events AS e JOIN users AS u ON u.person = e.person"
     " WHERE e.kind = 'refund'",
-    "left": "SELECT u.user, e.id FROM users AS u LEFT JOIN events AS e ON e.user = u.user"
+    "left": "SELECT u.person, e.id FROM users AS u LEFT JOIN events AS e ON e.person = u.person"
     " AND e.kind = 'refund'",
-    "exists": "SELECT user, name FROM users AS u WHERE EXISTS (SELECT 1 FROM events AS e"
-    " WHERE e.user = u.user AND e.kind = 'refund')",
-    "not exists": "SELECT user, name FROM users AS u WHERE NOT EXISTS (SELECT 1 FROM events AS e"
-    " WHERE e.user = u.user AND e.kind = 'refund')",
-    "not in": "SELECT user, name FROM users WHERE user NOT IN"
-    " (SELECT user FROM events WHERE kind = 'refund')",
-    "mark": "SELECT user, EXISTS (SELECT 1 FROM events AS e WHERE e.user = u.user"
+    "exists": "SELECT person, name FROM users AS u WHERE EXISTS (SELECT 1 FROM events AS e"
+    " WHERE e.person = u.person AND e.kind = 'refund')",
+    "not exists": "SELECT person, name FROM users AS u WHERE NOT EXISTS (SELECT 1 FROM events AS e"
+    " WHERE e.person = u.person AND e.kind = 'refund')",
+    "not in": "SELECT person, name FROM users WHERE person NOT IN"
+    " (SELECT person FROM events WHERE kind = 'refund')",
+    "mark": "SELECT person, EXISTS (SELECT 1 FROM events AS e WHERE e.person = u.person"
     " AND e.kind = 'refund') AS refunded FROM users AS u",
-    "scalar": "SELECT user, (SELECT MAX(amount) FROM events AS e WHERE e.user = u.user) AS most"
+    "scalar": "SELECT person, (SELECT MAX(amount) FROM events AS e WHERE e.person = u.person) AS most"
     " FROM users AS u",
-    "union": "SELECT user FROM events WHERE kind = 'refund' UNION SELECT user FROM users"
+    "union": "SELECT person FROM events WHERE kind = 'refund' UNION SELECT person FROM users"
     " WHERE plan = 'free'",
-    "except": "SELECT user FROM users EXCEPT SELECT user FROM events WHERE kind = 'refund'",
+    "except": "SELECT person FROM users EXCEPT SELECT person FROM events WHERE kind = 'refund'",
     "window": f"SELECT id, ROW_NUMBER() OVER ({PLACES}) AS place FROM events",
-    "running": "SELECT id, SUM(amount) OVER (PARTITION BY user ORDER BY at, id"
+    "running": "SELECT id, SUM(amount) OVER (PARTITION BY person ORDER BY at, id"
     " ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS so_far FROM events",
 }
 SETS = {"dashboards": DASHBOARDS, "shapes": SHAPES}
@@ -218,7 +218,7 @@ def define(engine: Engine, texts: dict[str, str], ending: str, policy: Policy) -
 
 
 EVENT = (
-    "id, CAST(pmod(xxhash64(id, {seed}), {users}) AS BIGINT) AS user,"
+    "id, CAST(pmod(xxhash64(id, {seed}), {users}) AS BIGINT) AS person,"
     " DATE'2026-01-01' + CAST(pmod(xxhash64(id, 1), 365) AS INT) AS day,"
     " TIMESTAMP'2026-01-01 00:00:00' + make_dt_interval(0, 0, 0, pmod(xxhash64(id, 2), 31536000)) AS at,"
     " element_at(array('view', 'view', 'view', 'click', 'buy', 'refund'),"
@@ -241,8 +241,8 @@ def make(spark: SparkSession, rows: int) -> None:
         f" SELECT {EVENT.format(seed=0, users=users)} FROM range(0, {rows}, 1, 4)"
     )
     spark.sql(
-        f"CREATE TABLE lake.bench.users USING iceberg {properties} AS SELECT id AS user,"
-        " concat('user ', id) AS name, element_at(array('free', 'pro', 'team'),"
+        f"CREATE TABLE lake.bench.users USING iceberg {properties} AS SELECT id AS person,"
+        " concat('person ', id) AS name, element_at(array('free', 'pro', 'team'),"
         " CAST(id % 3 AS INT) + 1) AS plan, concat('c', id % 40) AS country"
         f" FROM range(0, {users}, 1, 1)"
     )
@@ -263,7 +263,7 @@ def change(spark: SparkSession, rows: int, share: float, turn: int) -> None:
         f"UPDATE lake.bench.events SET amount = amount + 1 WHERE id % {every} = {turn * 2 + 1}"
         f" AND id < {rows}"
     )
-    spark.sql(f"UPDATE lake.bench.users SET plan = 'pro' WHERE user % 2000 = {turn}")
+    spark.sql(f"UPDATE lake.bench.users SET plan = 'pro' WHERE person % 2000 = {turn}")
 
 
 @contextmanager
