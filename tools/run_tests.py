@@ -32,6 +32,7 @@ SHARES = {
     "rows": 2.0,
     "streams": 2.0,
     "repository": 1.0,
+    "scheduler": 1.0,
     "web": 0.3,
 }
 """Minutes of a core, in the order in which the suites begin: the longest first."""

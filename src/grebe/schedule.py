@@ -32,6 +32,7 @@ _UNITS: Final = {
 _DURATION: Final = pattern(r"\s*(\d{1,9})\s*([a-z]+)\s*", IGNORECASE)
 _CRON: Final = pattern(r"\s*cron\s+'([^']*)'(?:\s+at\s+time\s+zone\s+'([^']*)')?\s*", IGNORECASE)
 _EVERY: Final = pattern(r"\s*every\s+(.*)", IGNORECASE)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FIELDS: Final = ("minute", "hour", "day of month", "month", "day of week")
 
 
@@ -65,13 +66,13 @@ def checked_lag(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Every:
-    """An interval, counted from the last refresh."""
+    """An interval: its multiples since 1970 UTC, so that equal intervals come together."""
 
     interval: timedelta
 
     def after(self, moment: datetime) -> datetime | None:
-        """The first time after a refresh at this moment."""
-        return moment + self.interval
+        """The first multiple after a moment."""
+        return _EPOCH + ((moment - _EPOCH) // self.interval + 1) * self.interval
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,8 @@ def test_a_lag_may_be_downstream() -> None:
         # Lord Howe's clocks move by half an hour.
         ("CRON '15 2 * * *' AT TIME ZONE 'Australia/Lord_Howe'", "2026-10-03T12:00", "2026-10-03T15:30"),
         ("CRON '0 2 * * *' AT TIME ZONE 'Europe/Oslo'", "2026-06-30T12:00", "2026-07-01T00:00"),
-        ("EVERY 1 HOUR", "2026-01-01T00:10", "2026-01-01T01:10"),
+        ("EVERY 1 HOUR", "2026-01-01T00:10", "2026-01-01T01:00"),
+        ("EVERY 1 HOUR", "2026-01-01T01:00", "2026-01-01T02:00"),
     ],
 )  # fmt: skip
 def test_the_next_time(text: str, now: str, then: str) -> None:

@@ -42,6 +42,9 @@ runs = Table(
     Column("error", Text),
     Column("steps", Text),
     Column("cost", Text),
+    Column("slot", Float),
+    Column("stale_since", Float),
+    Column("lag", Float),
     Index("grebe_runs_by_view", "view", "number"),
     Index("grebe_runs_by_id", "run_id", "view", unique=True),
 )
@@ -82,4 +85,54 @@ sources = Table(
     Column("committed_at", Float),
     Column("seen_at", Float, nullable=False),
     Index("grebe_sources_by_version", "source", "identity", "version", unique=True),
+)
+
+polls = Table(
+    "grebe_polls",
+    metadata,
+    Column("source", Text, primary_key=True),
+    Column("claimed_at", Float, nullable=False),
+    Column("head", Text),
+    Column("committed_at", Float),
+    Column("moves", Text, nullable=False),
+    Column("absences", Integer, nullable=False),
+    Column("problem", Text),
+)
+
+activity = Table(
+    "grebe_activity",
+    metadata,
+    Column("view", Text, primary_key=True),
+    Column("claim", Text),
+    Column("claim_until", Float),
+    Column("last_slot", Float),
+    Column("failures", Integer, nullable=False),
+    Column("tries", Integer, nullable=False),
+    Column("retry_at", Float),
+    Column("failed_inputs", Text),
+    Column("alone", Boolean, nullable=False),
+    Column("suspended", Text),
+    Column("wanted", Boolean, nullable=False),
+    Column("checked_at", Float),
+    Column("started_at", Float),
+    Column("ended_at", Float),
+    Column("durations", Text, nullable=False),
+    Column("no_ops", Integer, nullable=False),
+    Column("edges", Text, nullable=False),
+)
+
+notices = Table(
+    "grebe_notices",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=True),
+    Column("view", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("since", Float, nullable=False),
+    Column("sink", Text, nullable=False),
+    Column("body", Text, nullable=False),
+    Column("made_at", Float, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("next_at", Float, nullable=False),
+    Column("sent_at", Float),
+    Index("grebe_notices_once", "view", "kind", "since", "sink", unique=True),
 )

@@ -1,0 +1,92 @@
+"""What follows a failure: every kind, until the view is suspended, resumed, or well."""
+
+from __future__ import annotations
+
+import pytest
+
+from grebe.scheduler.backoff import (
+    AFTER_A_DEATH,
+    LONGEST_WAIT,
+    Failure,
+    Kind,
+    after,
+    after_success,
+    kind_of,
+    resumed,
+    wait,
+)
+from grebe.scheduler.due import holds
+from grebe.scheduler.wishes import KEPT_RUNS, Known
+
+T = 1000.0
+
+
+def times(kind: Kind, number: int, most: int = 5) -> Known:
+    known = Known(inputs="a", wanted=True)
+    for _ in range(number):
+        known = after(known, Failure(kind, "a", "it is broken"), T, 1.0, most)
+    return known
+
+
+@pytest.mark.parametrize(
+    ("codes", "kind"),
+    [
+        ({"conflict"}, Kind.AWAY), ({"step-failed", "out-of-reach"}, Kind.AWAY), ({"disk"}, Kind.AWAY),
+        ({"registry"}, Kind.AWAY), ({"unknown-outcome"}, Kind.AWAY), ({"spark-lost"}, Kind.AWAY),
+        ({"timed-out"}, Kind.SLOW), ({"unknown-table"}, Kind.SLOW), ({"step-failed"}, Kind.OWN),
+        ({"integrity"}, Kind.OWN), ({"not-incremental"}, Kind.OWN), ({"schema-changed"}, Kind.OWN), (set(), Kind.OWN),
+    ],
+)  # fmt: skip
+def test_the_kind_of_a_failure(codes: set[str], kind: Kind) -> None:
+    assert kind_of(frozenset(codes)) is kind
+
+
+def test_what_could_not_be_reached_is_tried_again_for_ever() -> None:
+    known = times(Kind.AWAY, 50)
+    assert (known.suspended, known.failures, known.retry_at) == (None, 0, T + LONGEST_WAIT)
+    assert times(Kind.AWAY, 1).retry_at == T + 5
+    assert times(Kind.AWAY, 3).retry_at == T + 20
+
+
+def test_the_same_inputs_are_not_tried_again() -> None:
+    known = times(Kind.OWN, 1)
+    assert (known.failed_inputs, known.retry_at, known.wanted) == ("a", None, False)
+    assert holds(known, T + 1e9) == "it failed on the same inputs"
+
+
+@pytest.mark.parametrize("kind", [Kind.OWN, Kind.DIED, Kind.SLOW])
+def test_five_in_a_row_and_no_more(kind: Kind) -> None:
+    assert times(kind, 4).suspended is None
+    assert "5 runs in a row failed: it is broken" in str(times(kind, 5).suspended)
+    assert times(kind, 50, most=0).suspended is None  # who allows any number
+    assert times(kind, 1, most=1).suspended
+
+
+def test_who_killed_a_worker_waits_and_runs_alone() -> None:
+    known = times(Kind.DIED, 1)
+    assert known.alone
+    assert known.retry_at == T + AFTER_A_DEATH
+    least = after(Known(), Failure(Kind.DIED, "", "x"), T, 0.0, 5)
+    assert least.retry_at == T + AFTER_A_DEATH / 2
+
+
+def test_success_and_a_person_clear_what_was() -> None:
+    well = after_success(times(Kind.DIED, 3), T, 2.5)
+    assert well == Known(inputs="a", ended=T, durations=(2.5,))
+    again = resumed(times(Kind.OWN, 5))
+    assert (again.suspended, again.failures, again.failed_inputs, again.wanted) == (
+        None,
+        0,
+        None,
+        True,
+    )
+    many = Known()
+    for number in range(50):
+        many = after_success(many, T, float(number))
+    assert len(many.durations) == KEPT_RUNS
+    assert after_success(many, T, None).durations == many.durations  # nothing ran: nothing is known
+
+
+def test_waits_are_drawn_and_bounded() -> None:
+    assert wait(1, 0.0) == 0.0
+    assert max(wait(tries, 1.0) for tries in range(1, 2000)) == LONGEST_WAIT
