@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from grebe.schedule import Cron, Every
-from grebe.scheduler.due import Moment, Verdict, verdicts
+from grebe.scheduler.due import Decision, Moment, decisions
 from grebe.scheduler.run_groups import plan_runs
 from grebe.scheduler.wishes import Activity, Known, Wish
 from grebe.view_timing import Trigger
@@ -23,8 +23,8 @@ SLOT = T // 3600 * 3600
 TEN = (8.0,)
 
 
-def judged(wish: Wish, known: Known, now: float = T, **moment: Any) -> Verdict:
-    return verdicts({wish.name: wish}, {wish.name: known}, Moment(now, **moment))[wish.name]
+def judged(wish: Wish, known: Known, now: float = T, **moment: Any) -> Decision:
+    return decisions({wish.name: wish}, {wish.name: known}, Moment(now, **moment))[wish.name]
 
 
 CASES = [
@@ -134,7 +134,7 @@ def test_the_rank_is_the_share_of_the_lag_that_is_left() -> None:
         "short": Known(stale=True, since=T - 40, durations=(1.0,)),
         "long": Known(stale=True, since=T - 4000, durations=(1.0,)),
     }
-    found = verdicts({"short": short, "long": long}, known, Moment(T))
+    found = decisions({"short": short, "long": long}, known, Moment(T))
     assert found["short"].start_by < found["long"].start_by
     assert found["short"].rank == pytest.approx((60 - 1.25 - 1 - 40) / 60)
     assert found["long"].rank == pytest.approx((6000 - 1.25 - 1 - 4000) / 6000)
@@ -181,13 +181,13 @@ CASCADES: list[tuple[str, dict[str, Wish], dict[str, Known], list[list[str]]]] =
 def test_F251_who_runs_when_views_read_views(
     wishes: dict[str, Wish], known: dict[str, Known], runs: list[list[str]]
 ) -> None:
-    found = verdicts(wishes, known, Moment(T))
+    found = decisions(wishes, known, Moment(T))
     assert [list(run.names) for run in plan_runs(found, wishes, known, T)] == runs
 
 
 def test_who_is_taken_along_says_for_whom() -> None:
     known = {"a": OLD, "b": FRESH, "c": FRESH}
-    (run,) = plan_runs(verdicts(CHAIN, known, Moment(T)), CHAIN, known, T)
+    (run,) = plan_runs(decisions(CHAIN, known, Moment(T)), CHAIN, known, T)
     first, _, last = run.members
     assert (first.view, first.trigger, first.refreshed_for) == ("a", Trigger.DOWNSTREAM, ("c",))
     assert (last.view, last.trigger, last.refreshed_for) == ("c", Trigger.LAG, ())
@@ -196,7 +196,7 @@ def test_who_is_taken_along_says_for_whom() -> None:
 def two(second: Wish, known: Known) -> list[list[str]]:
     wishes = {"v": LAG, second.name: second}
     states = {"v": Known(stale=True, since=T - 500, durations=TEN), second.name: known}
-    found = verdicts(wishes, states, Moment(T))
+    found = decisions(wishes, states, Moment(T))
     return [list(run.names) for run in plan_runs(found, wishes, states, T)]
 
 
@@ -219,7 +219,7 @@ def test_two_runs_never_share_a_view() -> None:
         "y": Wish("y", Trigger.UPDATE, parents=("p",)),
     }
     known = {"p": OLD, "x": FRESH, "y": FRESH}
-    found = verdicts(wishes, known, Moment(T))
+    found = decisions(wishes, known, Moment(T))
     assert [list(run.names) for run in plan_runs(found, wishes, known, T)] == [["p", "x"]]
 
 
@@ -230,7 +230,7 @@ def test_a_circle_stops_nobody() -> None:
         "v": UPDATE,
     }
     known = dict.fromkeys(wishes, OLD)
-    found = verdicts(wishes, known, Moment(T))
+    found = decisions(wishes, known, Moment(T))
     assert ["v"] in [list(run.names) for run in plan_runs(found, wishes, known, T)]
 
 

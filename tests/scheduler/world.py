@@ -15,7 +15,7 @@ from random import Random
 from grebe.scheduler import backoff
 from grebe.scheduler import turn as turns
 from grebe.scheduler.backoff import Failure, Kind
-from grebe.scheduler.due import Moment, Verdict
+from grebe.scheduler.due import Decision, Moment
 from grebe.scheduler.moves import SeenHead, seen, since
 from grebe.scheduler.run_groups import PlannedRun
 from grebe.scheduler.turn import Sight
@@ -311,7 +311,7 @@ class _Board:
             mine.append(member)
         return replace(run, members=tuple(mine)) if mine else None
 
-    def tell(self, sight: Sight, found: Mapping[str, Verdict]) -> None:
+    def tell(self, sight: Sight, found: Mapping[str, Decision]) -> None:
         """The world sees for itself."""
 
 

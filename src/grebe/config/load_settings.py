@@ -20,20 +20,25 @@ from grebe.config.settings_model import (
     DEFAULT_SCHEMA,
     FILE_NAME,
     HOME_NAME,
+    NOTICE_KINDS,
     PLACE_NAME,
     CatalogSettings,
     Defaults,
     Identity,
     Journal,
     RefreshSettings,
+    SchedulerSettings,
     Settings,
+    Sink,
     Site,
     Spark,
     StorageSettings,
     ViewSettings,
+    WebSettings,
 )
+from grebe.config.written_values import BETWEEN as _BETWEEN
 from grebe.config.written_values import Checked, Value, from_file, from_variables
-from grebe.errors import ConfigError, did_you_mean
+from grebe.errors import ConfigError, DefinitionError, did_you_mean
 from grebe.model import Check, SmallChoice
 
 
@@ -67,6 +72,8 @@ def load(folder: str | Path = ".", environ: Mapping[str, str] | None = None) -> 
         storage=StorageSettings(**_section(checked, "storage")),  # type: ignore[arg-type]
         views=_views(checked),
         refresh=_refresh(checked),
+        scheduler=_scheduler(checked, file),
+        web=WebSettings(**_section(checked, "web")),  # type: ignore[arg-type]
         registry=Journal(**_section(checked, "registry")),  # type: ignore[arg-type]
         project=Identity(**_section(checked, "project")),  # type: ignore[arg-type]
         relations=_relations(checked, file),
@@ -79,6 +86,43 @@ def _listeners(checked: Checked) -> tuple[tuple[str, tuple[tuple[str, str], ...]
     """Each listener with its settings; one that has none is there all the same."""
     names = sorted({path[1] for path in checked if path[0] == "listeners"})
     return tuple((name, free_keys(checked, "listeners", name)) for name in names)
+
+
+def _scheduler(checked: Checked, file: Path) -> SchedulerSettings:
+    from grebe.schedule import duration
+
+    found = _section(checked, "scheduler")
+    if "poll" in found:
+        try:
+            duration(str(found["poll"]))
+        except DefinitionError as error:
+            message = f"{file}: key scheduler.poll: {error.message}"
+            raise ConfigError(message, hint=error.hint) from None
+    sinks: dict[str, dict[str, str]] = {}
+    for path, value in checked.items():
+        if path[:2] == ("scheduler", "notices"):
+            sinks.setdefault(path[2], {})[path[3]] = str(value)
+    notices = tuple(_sink(name, keys, file) for name, keys in sorted(sinks.items()))
+    return SchedulerSettings(**found, notices=notices)  # type: ignore[arg-type]
+
+
+def _sink(name: str, keys: Mapping[str, str], file: Path) -> Sink:
+    if ("webhook" in keys) == ("command" in keys):
+        raise ConfigError(
+            f"{file}: notices {name} go nowhere, or to two places",
+            detail="each has a webhook or a command",
+            hint='write webhook = "https://…", or command = ["notify", "--json"]',
+        )
+    kinds = tuple(keys.get("kinds", "").split(_BETWEEN)) if keys.get("kinds") else ()
+    unknown = [kind for kind in kinds if kind not in NOTICE_KINDS]
+    if unknown:
+        raise ConfigError(
+            f'{file}: notices {name}: "{unknown[0]}" is no kind of notice',
+            detail=f"kinds: {', '.join(NOTICE_KINDS)}",
+            hint=did_you_mean(unknown[0], NOTICE_KINDS) or "take it away",
+        )
+    command = tuple(keys["command"].split(_BETWEEN)) if "command" in keys else ()
+    return Sink(name, kinds, keys.get("webhook"), keys.get("secret"), command)
 
 
 def _views(checked: Checked) -> ViewSettings:

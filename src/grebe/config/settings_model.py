@@ -17,6 +17,11 @@ HOME_NAME = ".grebe"
 PLACE_NAME = "place.json"
 EMBEDDED_CATALOG = "lake"
 DEFAULT_SCHEMA = "main"
+NOTICE_KINDS = (
+    "late", "in-time", "failing", "suspended", "resumed", "lag-unreachable", "needs-rebuild",
+    "differs",
+)  # fmt: skip
+"""What people can be told of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,41 @@ class RefreshSettings:
     """How refreshes compute."""
 
     small_steps: SmallChoice = SmallChoice.AUTO
+
+
+@dataclass(frozen=True, slots=True)
+class Sink:
+    """Where notices of some kinds go."""
+
+    name: str
+    kinds: tuple[str, ...] = ()
+    """None: all."""
+    webhook: str | None = field(default=None, repr=False)
+    secret: str | None = field(default=None, repr=False)
+    """Signs what is sent to the webhook."""
+    command: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerSettings:
+    """How views are refreshed by themselves."""
+
+    jobs: int = 2
+    poll: str = "1s"
+    catch_up: str = "one"
+    max_failures: int = 5
+    apply: str = "manual"
+    """Whether a changed definition is rebuilt: auto, or manual."""
+    notices: tuple[Sink, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WebSettings:
+    """Who may ask the server."""
+
+    token: str | None = field(default=None, repr=False)
+    hosts: str | None = None
+    """Further names under which it may be asked, with commas between."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +157,8 @@ class Settings:
     refresh: RefreshSettings = RefreshSettings()
     spark: Spark = Spark()
     registry: Journal = Journal()
+    scheduler: SchedulerSettings = SchedulerSettings()
+    web: WebSettings = WebSettings()
     project: Identity = Identity()
     relations: tuple[tuple[str, tuple[tuple[str, Link], ...]], ...] = ()
     """For a table, its links to other tables by name."""

@@ -49,6 +49,14 @@ _SECTIONS: Mapping[str, Mapping[str, Key]] = {
     "views": {"check": Key(str, tuple(Check))},
     "refresh": {"small_steps": Key(str, tuple(SmallChoice))},
     "registry": {"url": Key()},
+    "scheduler": {
+        "jobs": Key(int, smallest=1),
+        "poll": Key(),
+        "catch_up": Key(str, ("one", "none")),
+        "max_failures": Key(int, smallest=0),
+        "apply": Key(str, ("manual", "auto")),
+    },
+    "web": {"token": Key(), "hosts": Key()},
     "project": {"id": Key()},
     "spark": {
         "master": Key(),
@@ -65,8 +73,16 @@ _RELATION: Mapping[str, Key] = {
     "key": Key(),
     "many": Key(bool),
 }
+_SINK: Mapping[str, Key] = {
+    "kinds": Key(),
+    "webhook": Key(),
+    "secret": Key(),
+    "command": Key(),
+}
 _ANY = Key()
 _OWN_VARIABLES = ("GREBE_CACHE", "GREBE_FAILPOINTS", "GREBE_SHADOW")
+BETWEEN = "\x1f"
+"""Between the items of a list of texts, where one is allowed."""
 _REFERENCE = re.compile(r"\$\{([^}]*)\}")
 _SCHEME_OF_A_HEADER = re.compile(r"\s*(?:bearer|basic|token|apikey)?\s*", re.IGNORECASE)
 _BEFORE_HOST = re.compile(r"://[^@]*$")
@@ -129,7 +145,7 @@ class WrittenValue:
             keep_secret(secret)
             keep_secret(unquote(secret))
 
-    def _key(self) -> Key:
+    def _key(self) -> Key:  # noqa: C901  one case for each shape of a path
         match self.path:
             case (
                 ("spark", "conf", _, *_)
@@ -145,6 +161,8 @@ class WrittenValue:
                 known: Mapping[str, Key] = _catalog_keys()
             case ("relations", _, _, name):
                 known = _RELATION
+            case ("scheduler", "notices", _, name):
+                known = _SINK
             case (section, name) if section in _SECTIONS:
                 known = _SECTIONS[section]
             case (section,) if section in (*_SECTIONS, "catalogs", "listeners"):

@@ -183,7 +183,7 @@ class Engine:
         self.views[str(view.name)] = view
         return view
 
-    def refresh(
+    def refresh(  # noqa: PLR0913  every option of a run, by name
         self,
         names: Sequence[str] | None = None,
         *,
@@ -192,13 +192,14 @@ class Engine:
         parents: bool | None = None,
         trigger: str = "manual",
         run_id: RunId | None = None,
+        skips_held: bool = False,
     ) -> list[RefreshResult]:
         """The results of refreshing some views, or all, on one pin per source.
 
         With ``parents`` the views that they read are refreshed too; with None only when they cannot
         be read together as they are; with False such a view fails with `frontier-conflict`.
         """
-        options = Options(policy, jobs, parents, trigger, self.lease_seconds)
+        options = Options(policy, jobs, parents, trigger, self.lease_seconds, skips_held)
         run = self._run(names, options, self.add)
         run.run_id = run_id or run.run_id
         return run.refresh()

@@ -78,6 +78,8 @@ class Options:
     """Whether parents are refreshed too; None: when they cannot be read together as they are."""
     trigger: str = "manual"
     lease_seconds: float = SECONDS
+    skips_held: bool = False
+    """Views that somebody else refreshes are left out in silence, and so is what reads them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,6 +265,22 @@ class Run:
         if not leases.only_looks:
             self.tell(ended(result))
 
+    def _left_out(self, result: RefreshResult, leases: Leases) -> RefreshResult:
+        """The same, written down unless somebody else refreshes the view and that is no failure."""
+        held = isinstance(result.error, LeaseHeldError) or self._waits_for_held(result)
+        if held and self.options.skips_held:
+            return result
+        return self._unbegun(result, leases)
+
+    def _waits_for_held(self, result: RefreshResult) -> bool:
+        """Whether what a view reads is refreshed by somebody else, or waits for such a view."""
+        above = [self.results.get(name) for name in self.views[str(result.view)].parents]
+        return any(
+            item is not None
+            and (isinstance(item.error, LeaseHeldError) or self._waits_for_held(item))
+            for item in above
+        )
+
     def _unbegun(self, result: RefreshResult, leases: Leases) -> RefreshResult:
         """The same, written down as a run of its own: it failed before it could do anything."""
         self._begin(self.views[str(result.view)], leases)
@@ -341,7 +359,7 @@ class Run:
 
     def _one(self, name: str, work: _Work) -> RefreshResult:
         if name in self.results:
-            return self._unbegun(self.results[name], work.leases)
+            return self._left_out(self.results[name], work.leases)
         if not fits_parents(self.views[name], {**self.around, **self.views}):
             self._compile_again(name)  # a parent has another storage table since this run began
             if name in self.results:
@@ -351,7 +369,7 @@ class Run:
         if failed:
             reason = Reason("upstream-failed", f"not refreshed, because {', '.join(failed)} failed")
             result = RefreshResult(view.name, Outcome.FAILED, self._id(view), 0.0, (reason,))
-            return self._unbegun(result, work.leases)
+            return self._left_out(result, work.leases)
         self._begin(view, work.leases)
         begun = time.monotonic()
         reach("run.begun")

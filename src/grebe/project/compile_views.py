@@ -202,7 +202,7 @@ class Builder:
                     failed[name] = InternalError.unforeseen(error)
         return done, failed
 
-    def refresh(
+    def refresh(  # noqa: PLR0913  every option of a run, by name
         self,
         views: Mapping[str, Definition],
         names: Iterable[str],
@@ -210,6 +210,8 @@ class Builder:
         *,
         policy: Policy | None = None,
         jobs: int = 1,
+        trigger: str = "manual",
+        skips_held: bool = False,
     ) -> list[RefreshResult]:
         """The results of refreshing views, parents before children.
 
@@ -226,7 +228,14 @@ class Builder:
         if able:
             self.say(f"refreshing {', '.join(sorted(able))}")
             quoted = [done[name].name.quoted() for name in able]
-            for result in self.engine.refresh(quoted, policy=policy, jobs=jobs, run_id=run_id):
+            for result in self.engine.refresh(
+                quoted,
+                policy=policy,
+                jobs=jobs,
+                run_id=run_id,
+                trigger=trigger,
+                skips_held=skips_held,
+            ):
                 results[str(result.view)] = self._undo_dropped(done[str(result.view)], result)
             self._follow(views, done)
         for name in chosen - results.keys():

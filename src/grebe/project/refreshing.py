@@ -26,9 +26,18 @@ if TYPE_CHECKING:
 
 
 def refresh(
-    workspace: Workspace, selection: Selection, policy: Policy | None, jobs: int = 1
+    workspace: Workspace,
+    selection: Selection,
+    policy: Policy | None,
+    jobs: int = 1,
+    *,
+    trigger: str = "manual",
+    skips_held: bool = False,
 ) -> list[RefreshResult]:
-    """Refresh the chosen views; the results, parents before children."""
+    """Refresh the chosen views; the results, parents before children.
+
+    With ``skips_held`` views that somebody else refreshes are left out, and nothing is told of them.
+    """
     run_id = RunId(uuid.uuid4().hex[:12])
     begun = time.monotonic()
     views = workspace.written()
@@ -52,7 +61,15 @@ def refresh(
     try:
         done = [refreshed_stream(workspace, views[name], run_id) for name in streams]
         if others:
-            done += workspace.builder.refresh(views, others, run_id, policy=policy, jobs=jobs)
+            done += workspace.builder.refresh(
+                views,
+                others,
+                run_id,
+                policy=policy,
+                jobs=jobs,
+                trigger=trigger,
+                skips_held=skips_held,
+            )
     finally:
         workspace.tell(CycleEnded(run_id, time.monotonic() - begun, datetime.now(UTC)))
     # Also where no row changed: a frontier that moves alone is a version, too.

@@ -3,9 +3,9 @@
 The rules, and the simulation that they come from, are on the page *Keeping views fresh*.
 
 >>> wish = Wish("v", Trigger.LAG, sources=("t",), lag=600.0)
->>> verdicts({"v": wish}, {"v": Known(stale=True, since=1000.0, durations=(8.0,))}, Moment(1100.0))["v"].due
+>>> decisions({"v": wish}, {"v": Known(stale=True, since=1000.0, durations=(8.0,))}, Moment(1100.0))["v"].due
 False
->>> verdicts({"v": wish}, {"v": Known(stale=True, since=1000.0, durations=(8.0,))}, Moment(1300.0))["v"].due
+>>> decisions({"v": wish}, {"v": Known(stale=True, since=1000.0, durations=(8.0,))}, Moment(1300.0))["v"].due
 True
 """
 
@@ -41,7 +41,7 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Decision:
     """What is to be done with one view."""
 
     view: str
@@ -124,20 +124,20 @@ def _earlier(one: float | None, other: float | None) -> float | None:
     return min((item for item in (one, other) if item is not None), default=None)
 
 
-def verdicts(
+def decisions(
     wishes: Mapping[str, Wish], known: Mapping[str, Known], moment: Moment
-) -> dict[str, Verdict]:
+) -> dict[str, Decision]:
     """What is to be done with every view."""
     stale = staleness(wishes, known, moment.now)
     return {
-        name: _verdict(wish, known.get(name, NOTHING), stale[name], moment)
+        name: _decision(wish, known.get(name, NOTHING), stale[name], moment)
         for name, wish in wishes.items()
     }
 
 
-def _verdict(wish: Wish, known: Known, stale: _Stale, moment: Moment) -> Verdict:
-    def say(activity: Activity, why: str, at: float | None = None) -> Verdict:
-        return Verdict(
+def _decision(wish: Wish, known: Known, stale: _Stale, moment: Moment) -> Decision:
+    def say(activity: Activity, why: str, at: float | None = None) -> Decision:
+        return Decision(
             wish.name, activity, why=why, at=at, stale=stale.stale, since=stale.since,
             takes=stale.takes,
         )  # fmt: skip
@@ -175,9 +175,9 @@ def _stopped(wish: Wish, known: Known, now: float) -> tuple[Activity, str, float
 
 def _due(
     wish: Wish, stale: _Stale, moment: Moment, trigger: Trigger, start_by: float, why: str
-) -> Verdict:
+) -> Decision:
     measure = wish.lag or max(LEAST_PERIOD, wish.at_most_every, stale.takes)
-    return Verdict(
+    return Decision(
         wish.name,
         Activity.WAITING,
         due=True,
@@ -192,14 +192,14 @@ def _due(
     )
 
 
-def _later(wish: Wish, stale: _Stale, at: float | None, why: str) -> Verdict:
-    return Verdict(
+def _later(wish: Wish, stale: _Stale, at: float | None, why: str) -> Decision:
+    return Decision(
         wish.name, Activity.IDLE, at=at, why=why, stale=stale.stale, since=stale.since,
         takes=stale.takes,
     )  # fmt: skip
 
 
-def _on_update(wish: Wish, known: Known, stale: _Stale, moment: Moment) -> Verdict:
+def _on_update(wish: Wish, known: Known, stale: _Stale, moment: Moment) -> Decision:
     begin = stale.since if stale.since is not None else moment.now
     if known.started is not None:
         begin = max(begin, known.started + max(wish.at_most_every, UPDATE_PACE))
@@ -215,7 +215,7 @@ def room_of(lag: float, takes: float, poll: float) -> float:
     return max(0.0, lag - MARGIN * takes - poll)
 
 
-def _by_lag(wish: Wish, stale: _Stale, moment: Moment) -> Verdict:
+def _by_lag(wish: Wish, stale: _Stale, moment: Moment) -> Decision:
     if stale.since is None:
         return _due(wish, stale, moment, Trigger.LAG, moment.now, "it was never refreshed")
     lag, since = wish.lag or 0.0, stale.since
@@ -225,7 +225,7 @@ def _by_lag(wish: Wish, stale: _Stale, moment: Moment) -> Verdict:
     return _due(wish, stale, moment, Trigger.LAG, since + room, "half of its lag has passed")
 
 
-def _by_slot(wish: Wish, known: Known, stale: _Stale, moment: Moment) -> Verdict | None:
+def _by_slot(wish: Wish, known: Known, stale: _Stale, moment: Moment) -> Decision | None:
     slots = wish.slots
     if slots is None:
         return None
@@ -238,14 +238,14 @@ def _by_slot(wish: Wish, known: Known, stale: _Stale, moment: Moment) -> Verdict
     period = (next_slot(slots, slot) or math.inf) - slot
     made = _due(wish, stale, moment, Trigger.SCHEDULE, slot, "its time has come")
     measure = wish.lag or max(LEAST_PERIOD, min(period, 366 * 86400.0))
-    return Verdict(
+    return Decision(
         made.view, made.activity, due=True, trigger=made.trigger, slot=slot, start_by=slot,
         rank=(slot - moment.now) / measure, at=made.at, why=made.why, stale=made.stale,
         since=made.since, takes=made.takes,
     )  # fmt: skip
 
 
-def _checked(wish: Wish, known: Known, stale: _Stale, moment: Moment) -> Verdict:
+def _checked(wish: Wish, known: Known, stale: _Stale, moment: Moment) -> Decision:
     """Nothing to refresh: a check may be due, at the lowest rank."""
     at = None
     if wish.slots is not None:
@@ -253,7 +253,7 @@ def _checked(wish: Wish, known: Known, stale: _Stale, moment: Moment) -> Verdict
     if wish.verify is not None and known.checked is not None:
         begin = known.checked + wish.verify
         if moment.now >= begin:
-            return Verdict(
+            return Decision(
                 wish.name, Activity.WAITING, due=True, trigger=Trigger.CHECK, start_by=begin,
                 at=begin, why="it is time to check it", stale=stale.stale, since=stale.since,
                 takes=stale.takes,

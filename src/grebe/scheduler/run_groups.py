@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from grebe.scheduler.due import NOTHING, Verdict, may_run
+from grebe.scheduler.due import NOTHING, Decision, may_run
 from grebe.scheduler.wishes import Known, Wish, timeout_of
 from grebe.view_timing import Trigger
 
@@ -52,13 +52,13 @@ class PlannedRun:
 
 
 def plan_runs(
-    verdicts: Mapping[str, Verdict],
+    decisions: Mapping[str, Decision],
     wishes: Mapping[str, Wish],
     known: Mapping[str, Known],
     now: float,
 ) -> list[PlannedRun]:
     """The runs that are to begin, the most urgent first; no view is in two of them."""
-    due = sorted((item for item in verdicts.values() if item.due), key=_urgency)
+    due = sorted((item for item in decisions.values() if item.due), key=_urgency)
     groups: list[_Group] = []
     taken: dict[str, _Group] = {}
     for item in due:
@@ -69,7 +69,7 @@ def plan_runs(
         if item.view in taken:
             taken[item.view].due.append(item)
             continue
-        with_it = _above(item.view, wishes, known, verdicts, now)
+        with_it = _above(item.view, wishes, known, decisions, now)
         if any(known.get(name, NOTHING).running for name in with_it):
             continue  # what it reads is being refreshed: it comes when that has ended
         if known.get(item.view, NOTHING).alone or any(
@@ -90,7 +90,7 @@ def plan_runs(
     return [group.run(wishes, known) for group in groups]
 
 
-def _urgency(item: Verdict) -> tuple[float, float, str]:
+def _urgency(item: Decision) -> tuple[float, float, str]:
     return (item.rank, item.start_by, item.view)
 
 
@@ -99,7 +99,7 @@ class _Group:
 
     def __init__(
         self,
-        due: list[Verdict],
+        due: list[Decision],
         views: dict[str, tuple[str, ...]],
         leaves: frozenset[str],
         *,
@@ -114,7 +114,7 @@ class _Group:
         self.alone = alone
 
     def join(
-        self, item: Verdict, views: Mapping[str, tuple[str, ...]], leaves: frozenset[str]
+        self, item: Decision, views: Mapping[str, tuple[str, ...]], leaves: frozenset[str]
     ) -> None:
         self.due.append(item)
         for name, wanted in views.items():
@@ -149,17 +149,17 @@ def _since(known: Mapping[str, Known], name: str) -> float | None:
 
 
 def _member(
-    name: str, verdict: Verdict | None, wish: Wish, refreshed_for: tuple[str, ...]
+    name: str, decision: Decision | None, wish: Wish, refreshed_for: tuple[str, ...]
 ) -> Member:
-    if verdict is None:
+    if decision is None:
         return Member(name, Trigger.DOWNSTREAM, lag=wish.lag, refreshed_for=refreshed_for)
-    return Member(name, verdict.trigger, verdict.slot, verdict.since, wish.lag)
+    return Member(name, decision.trigger, decision.slot, decision.since, wish.lag)
 
 
 def _open(
     groups: list[_Group],
     taken: dict[str, _Group],
-    item: Verdict,
+    item: Decision,
     with_it: dict[str, tuple[str, ...]],
     wishes: Mapping[str, Wish],
     *,
@@ -175,7 +175,7 @@ def _above(
     name: str,
     wishes: Mapping[str, Wish],
     known: Mapping[str, Known],
-    verdicts: Mapping[str, Verdict],
+    decisions: Mapping[str, Decision],
     now: float,
 ) -> dict[str, tuple[str, ...]]:
     """A view with the stale views above it that may be refreshed; each with the one it is for."""
@@ -183,11 +183,11 @@ def _above(
     waiting = [name]
     while waiting:
         for parent in wishes[waiting.pop()].parents:
-            if parent in found or parent not in verdicts:
+            if parent in found or parent not in decisions:
                 continue
             if not may_run(wishes[parent], known.get(parent, NOTHING), now):
                 continue
-            if verdicts[parent].stale:
+            if decisions[parent].stale:
                 found[parent] = (name,)
                 waiting.append(parent)
     return found
@@ -198,7 +198,7 @@ def _leaves(names: Iterable[str], wishes: Mapping[str, Wish]) -> frozenset[str]:
 
 
 def _partner(
-    groups: list[_Group], item: Verdict, wishes: Mapping[str, Wish], with_it: Mapping[str, object]
+    groups: list[_Group], item: Decision, wishes: Mapping[str, Wish], with_it: Mapping[str, object]
 ) -> _Group | None:
     """The run that a due view joins."""
     if item.trigger is Trigger.UPDATE:
@@ -211,7 +211,7 @@ def _partner(
     return None
 
 
-def _alike(group: _Group, item: Verdict) -> bool:
+def _alike(group: _Group, item: Decision) -> bool:
     times = [max(other.takes, 0.001) for other in (*group.due, item)]
     return max(times) / min(times) <= MOST_APART
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from grebe.scheduler.due import Moment, Verdict, verdicts
+from grebe.scheduler.due import Decision, Moment, decisions
 from grebe.scheduler.run_groups import PlannedRun, plan_runs
 from grebe.scheduler.wishes import Known, Wish
 
@@ -30,7 +30,7 @@ class Board(Protocol):
     def take(self, run: PlannedRun) -> PlannedRun | None:
         """The run with the views that are ours now, by lease and slot; the others are left out in silence."""
 
-    def tell(self, sight: Sight, found: Mapping[str, Verdict]) -> None:
+    def tell(self, sight: Sight, found: Mapping[str, Decision]) -> None:
         """Write down what changed for people: edges such as late and in time."""
 
 
@@ -47,7 +47,7 @@ class Hands(Protocol):
 def turn(board: Board, hands: Hands) -> float:
     """Begin what is due; the seconds after which something else is, if nothing moves before."""
     sight = board.look()
-    found = verdicts(sight.wishes, sight.known, sight.moment)
+    found = decisions(sight.wishes, sight.known, sight.moment)
     board.tell(sight, found)
     for run in plan_runs(found, sight.wishes, sight.known, sight.moment.now):
         # No lease is held while a run waits: asked first, taken then.
