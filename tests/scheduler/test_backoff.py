@@ -7,8 +7,8 @@ import pytest
 from grebe.scheduler.backoff import (
     AFTER_A_DEATH,
     LONGEST_WAIT,
-    Failure,
     Kind,
+    RunFailure,
     after,
     after_success,
     kind_of,
@@ -16,15 +16,15 @@ from grebe.scheduler.backoff import (
     wait,
 )
 from grebe.scheduler.due import holds
-from grebe.scheduler.wishes import KEPT_RUNS, Known
+from grebe.scheduler.wishes import KEPT_RUNS, ViewKnown
 
 T = 1000.0
 
 
-def times(kind: Kind, number: int, most: int = 5) -> Known:
-    known = Known(inputs="a", wanted=True)
+def times(kind: Kind, number: int, most: int = 5) -> ViewKnown:
+    known = ViewKnown(inputs="a", wanted=True)
     for _ in range(number):
-        known = after(known, Failure(kind, "a", "it is broken"), T, 1.0, most)
+        known = after(known, RunFailure(kind, "a", "it is broken"), T, 1.0, most)
     return known
 
 
@@ -66,13 +66,13 @@ def test_who_killed_a_worker_waits_and_runs_alone() -> None:
     known = times(Kind.DIED, 1)
     assert known.alone
     assert known.retry_at == T + AFTER_A_DEATH
-    least = after(Known(), Failure(Kind.DIED, "", "x"), T, 0.0, 5)
+    least = after(ViewKnown(), RunFailure(Kind.DIED, "", "x"), T, 0.0, 5)
     assert least.retry_at == T + AFTER_A_DEATH / 2
 
 
 def test_success_and_a_person_clear_what_was() -> None:
     well = after_success(times(Kind.DIED, 3), T, 2.5)
-    assert well == Known(inputs="a", ended=T, durations=(2.5,))
+    assert well == ViewKnown(inputs="a", ended=T, durations=(2.5,))
     again = resumed(times(Kind.OWN, 5))
     assert (again.suspended, again.failures, again.failed_inputs, again.wanted) == (
         None,
@@ -80,7 +80,7 @@ def test_success_and_a_person_clear_what_was() -> None:
         None,
         True,
     )
-    many = Known()
+    many = ViewKnown()
     for number in range(50):
         many = after_success(many, T, float(number))
     assert len(many.durations) == KEPT_RUNS

@@ -14,12 +14,12 @@ from random import Random
 
 from grebe.scheduler import backoff
 from grebe.scheduler import turn as turns
-from grebe.scheduler.backoff import Failure, Kind
+from grebe.scheduler.backoff import Kind, RunFailure
 from grebe.scheduler.due import Decision, Moment
 from grebe.scheduler.moves import SeenHead, seen, since
 from grebe.scheduler.run_groups import PlannedRun
 from grebe.scheduler.turn import Sight
-from grebe.scheduler.wishes import Known, Wish
+from grebe.scheduler.wishes import ViewKnown, Wish
 from grebe.view_timing import Trigger
 
 LEASE = 60.0
@@ -48,7 +48,7 @@ class Held:
     version: int = 0
     ends: list[float] = field(default_factory=list)
     """When each version was made, by the true clock."""
-    known: Known = field(default_factory=Known)
+    known: ViewKnown = field(default_factory=ViewKnown)
     lease: tuple[int, float] | None = None
     run: int | None = None
     stopped_by: str | None = None
@@ -164,7 +164,7 @@ class World:
         for table in self.tables.values():
             table.moves = ()
         for held in self.views.values():
-            held.known, held.lease, held.run = Known(suspended=held.stopped_by), None, None
+            held.known, held.lease, held.run = ViewKnown(suspended=held.stopped_by), None, None
 
     def _turning(self, copy: int) -> Callable[[], None]:
         def once() -> None:
@@ -224,7 +224,7 @@ class _Board:
         moment = Moment(world.now, world.poll, world.began[self.copy])
         return Sight(moment, world.wishes, known)
 
-    def _known(self, name: str) -> Known:
+    def _known(self, name: str) -> ViewKnown:
         world, held = self.world, self.world.views[name]
         lease = held.lease
         # A lease that ends later than twice its length is of another clock.
@@ -286,7 +286,7 @@ class _Board:
     def _failed(self, held: Held, kind: Kind, inputs: str = "") -> None:
         world = self.world
         name = next(name for name, item in world.views.items() if item is held)
-        failure = Failure(kind, inputs, "it fails")
+        failure = RunFailure(kind, inputs, "it fails")
         most = world.wishes[name].max_failures
         held.known = backoff.after(held.known, failure, world.now, world.random.random(), most)
 

@@ -1,6 +1,6 @@
 """What follows the end of a run: nothing, another try later or on other inputs, or no more. Pure.
 
->>> ended = after(Known(inputs="v1"), Failure(Kind.OWN, "v1", "division by zero"), 100.0, 0.5, 5)
+>>> ended = after(ViewKnown(inputs="v1"), RunFailure(Kind.OWN, "v1", "division by zero"), 100.0, 0.5, 5)
 >>> ended.failed_inputs, ended.retry_at, ended.suspended
 ('v1', None, None)
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from grebe.scheduler.wishes import KEPT_RUNS, Known
+from grebe.scheduler.wishes import KEPT_RUNS, ViewKnown
 
 FIRST_WAIT: Final = 5.0
 LONGEST_WAIT: Final = 900.0
@@ -46,7 +46,7 @@ LEFT_OUT: Final = frozenset({"lease-held", "upstream-failed"})
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class RunFailure:
     """How a run of a view failed."""
 
     kind: Kind
@@ -72,7 +72,7 @@ def wait(tries: int, draw: float, first: float = FIRST_WAIT) -> float:
     return draw * min(LONGEST_WAIT, first * 2.0 ** min(_DOUBLINGS, max(0, tries - 1)))
 
 
-def after(known: Known, failure: Failure, now: float, draw: float, most: int) -> Known:
+def after(known: ViewKnown, failure: RunFailure, now: float, draw: float, most: int) -> ViewKnown:
     """What is known of a view after it failed.
 
     Args:
@@ -99,7 +99,7 @@ def after(known: Known, failure: Failure, now: float, draw: float, most: int) ->
     return replace(failed, retry_at=now + wait(tries, draw))
 
 
-def after_success(known: Known, now: float, seconds: float | None) -> Known:
+def after_success(known: ViewKnown, now: float, seconds: float | None) -> ViewKnown:
     """What is known of a view after a run that did not fail."""
     durations = known.durations if seconds is None else (*known.durations, seconds)[-KEPT_RUNS:]
     return replace(
@@ -108,7 +108,7 @@ def after_success(known: Known, now: float, seconds: float | None) -> Known:
     )  # fmt: skip
 
 
-def resumed(known: Known) -> Known:
+def resumed(known: ViewKnown) -> ViewKnown:
     """What is known of a view that a person lets run again: it is due."""
     return replace(
         known, suspended=None, failures=0, tries=0, retry_at=None, failed_inputs=None,

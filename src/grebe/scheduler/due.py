@@ -3,9 +3,9 @@
 The rules, and the simulation that they come from, are on the page *Keeping views fresh*.
 
 >>> wish = Wish("v", Trigger.LAG, sources=("t",), lag=600.0)
->>> decisions({"v": wish}, {"v": Known(stale=True, since=1000.0, durations=(8.0,))}, Moment(1100.0))["v"].due
+>>> decisions({"v": wish}, {"v": ViewKnown(stale=True, since=1000.0, durations=(8.0,))}, Moment(1100.0))["v"].due
 False
->>> decisions({"v": wish}, {"v": Known(stale=True, since=1000.0, durations=(8.0,))}, Moment(1300.0))["v"].due
+>>> decisions({"v": wish}, {"v": ViewKnown(stale=True, since=1000.0, durations=(8.0,))}, Moment(1300.0))["v"].due
 True
 """
 
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from grebe.scheduler.slots import latest_slot, next_slot
-from grebe.scheduler.wishes import MOST_BUSY, UPDATE_PACE, Activity, Known, Wish, percentile
+from grebe.scheduler.wishes import MOST_BUSY, UPDATE_PACE, Activity, ViewKnown, Wish, percentile
 from grebe.view_timing import NONE, Trigger
 
 MARGIN: Final = 1.25
@@ -26,7 +26,7 @@ LEAST_PERIOD: Final = 10.0
 """What lateness is measured against where nobody named a lag or a period."""
 ON_TIME: Final = 60.0
 """A slot that is older than this when a loop begins was missed."""
-NOTHING: Final = Known()
+NOTHING: Final = ViewKnown()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +74,14 @@ class _Stale:
     takes: float
 
 
-def may_run(wish: Wish | None, known: Known, now: float) -> bool:
+def may_run(wish: Wish | None, known: ViewKnown, now: float) -> bool:
     """Whether a run may take a view along: a view above that may not is read as it is."""
     if wish is None or wish.kind is Trigger.MANUAL or wish.broken or known.unreachable:
         return False
     return known.suspended is None and not holds(known, now)
 
 
-def holds(known: Known, now: float) -> str | None:
+def holds(known: ViewKnown, now: float) -> str | None:
     """Why a view that failed is not tried now, if so."""
     if known.wanted:
         return None
@@ -93,7 +93,7 @@ def holds(known: Known, now: float) -> str | None:
 
 
 def staleness(
-    wishes: Mapping[str, Wish], known: Mapping[str, Known], now: float
+    wishes: Mapping[str, Wish], known: Mapping[str, ViewKnown], now: float
 ) -> dict[str, _Stale]:
     """For every view whether it, or a view above that may be refreshed, does not show a change."""
     found: dict[str, _Stale] = {}
@@ -125,7 +125,7 @@ def _earlier(one: float | None, other: float | None) -> float | None:
 
 
 def decisions(
-    wishes: Mapping[str, Wish], known: Mapping[str, Known], moment: Moment
+    wishes: Mapping[str, Wish], known: Mapping[str, ViewKnown], moment: Moment
 ) -> dict[str, Decision]:
     """What is to be done with every view."""
     stale = staleness(wishes, known, moment.now)
@@ -135,7 +135,7 @@ def decisions(
     }
 
 
-def _decision(wish: Wish, known: Known, stale: _Stale, moment: Moment) -> Decision:
+def _decision(wish: Wish, known: ViewKnown, stale: _Stale, moment: Moment) -> Decision:
     def say(activity: Activity, why: str, at: float | None = None) -> Decision:
         return Decision(
             wish.name, activity, why=why, at=at, stale=stale.stale, since=stale.since,
@@ -159,7 +159,7 @@ def _decision(wish: Wish, known: Known, stale: _Stale, moment: Moment) -> Decisi
     return _checked(wish, known, stale, moment)
 
 
-def _stopped(wish: Wish, known: Known, now: float) -> tuple[Activity, str, float | None] | None:
+def _stopped(wish: Wish, known: ViewKnown, now: float) -> tuple[Activity, str, float | None] | None:
     """Why nothing is to be done whatever moved, if so."""
     if known.running:
         return Activity.RUNNING, "it is being refreshed", None
@@ -199,7 +199,7 @@ def _later(wish: Wish, stale: _Stale, at: float | None, why: str) -> Decision:
     )  # fmt: skip
 
 
-def _on_update(wish: Wish, known: Known, stale: _Stale, moment: Moment) -> Decision:
+def _on_update(wish: Wish, known: ViewKnown, stale: _Stale, moment: Moment) -> Decision:
     begin = stale.since if stale.since is not None else moment.now
     if known.started is not None:
         begin = max(begin, known.started + max(wish.at_most_every, UPDATE_PACE))
@@ -225,7 +225,7 @@ def _by_lag(wish: Wish, stale: _Stale, moment: Moment) -> Decision:
     return _due(wish, stale, moment, Trigger.LAG, since + room, "half of its lag has passed")
 
 
-def _by_slot(wish: Wish, known: Known, stale: _Stale, moment: Moment) -> Decision | None:
+def _by_slot(wish: Wish, known: ViewKnown, stale: _Stale, moment: Moment) -> Decision | None:
     slots = wish.slots
     if slots is None:
         return None
@@ -245,7 +245,7 @@ def _by_slot(wish: Wish, known: Known, stale: _Stale, moment: Moment) -> Decisio
     )  # fmt: skip
 
 
-def _checked(wish: Wish, known: Known, stale: _Stale, moment: Moment) -> Decision:
+def _checked(wish: Wish, known: ViewKnown, stale: _Stale, moment: Moment) -> Decision:
     """Nothing to refresh: a check may be due, at the lowest rank."""
     at = None
     if wish.slots is not None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from grebe.scheduler.due import NOTHING, Decision, may_run
-from grebe.scheduler.wishes import Known, Wish, timeout_of
+from grebe.scheduler.wishes import ViewKnown, Wish, timeout_of
 from grebe.view_timing import Trigger
 
 MOST_APART: Final = 4.0
@@ -54,7 +54,7 @@ class PlannedRun:
 def plan_runs(
     decisions: Mapping[str, Decision],
     wishes: Mapping[str, Wish],
-    known: Mapping[str, Known],
+    known: Mapping[str, ViewKnown],
     now: float,
 ) -> list[PlannedRun]:
     """The runs that are to begin, the most urgent first; no view is in two of them."""
@@ -121,7 +121,7 @@ class _Group:
             self.views[name] = tuple(dict.fromkeys((*self.views.get(name, ()), *wanted)))
         self.leaves |= leaves
 
-    def run(self, wishes: Mapping[str, Wish], known: Mapping[str, Known]) -> PlannedRun:
+    def run(self, wishes: Mapping[str, Wish], known: Mapping[str, ViewKnown]) -> PlannedRun:
         own = {item.view: item for item in self.due}
         members = tuple(
             _member(name, own.get(name), wishes[name], self.views[name])
@@ -143,7 +143,7 @@ class _Group:
         )
 
 
-def _since(known: Mapping[str, Known], name: str) -> float | None:
+def _since(known: Mapping[str, ViewKnown], name: str) -> float | None:
     own = known.get(name, NOTHING)
     return own.since if own.stale else None
 
@@ -174,7 +174,7 @@ def _open(
 def _above(
     name: str,
     wishes: Mapping[str, Wish],
-    known: Mapping[str, Known],
+    known: Mapping[str, ViewKnown],
     decisions: Mapping[str, Decision],
     now: float,
 ) -> dict[str, tuple[str, ...]]:

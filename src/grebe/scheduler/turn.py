@@ -9,7 +9,7 @@ from typing import Protocol
 
 from grebe.scheduler.due import Decision, Moment, decisions
 from grebe.scheduler.run_groups import PlannedRun, plan_runs
-from grebe.scheduler.wishes import Known, Wish
+from grebe.scheduler.wishes import ViewKnown, Wish
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Sight:
 
     moment: Moment
     wishes: Mapping[str, Wish]
-    known: Mapping[str, Known]
+    known: Mapping[str, ViewKnown]
 
 
 class Board(Protocol):

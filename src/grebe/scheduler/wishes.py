@@ -61,7 +61,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ViewKnown:
     """What is known of a view now."""
 
     stale: bool = False
@@ -111,6 +111,6 @@ def percentile(values: tuple[float, ...]) -> float:
     return ordered[min(len(ordered) - 1, int(0.9 * len(ordered)))]
 
 
-def timeout_of(wish: Wish, known: Known) -> float:
+def timeout_of(wish: Wish, known: ViewKnown) -> float:
     """After how many seconds a run of a view is stopped."""
     return wish.timeout or max(LEAST_TIMEOUT, LONGEST_OF_RUNS * percentile(known.durations))
