@@ -14,7 +14,7 @@ from random import Random
 
 from grebe.scheduler import backoff
 from grebe.scheduler import turn as turns
-from grebe.scheduler.backoff import Kind, RunFailure
+from grebe.scheduler.backoff import FailureKind, RunFailure
 from grebe.scheduler.due import Decision, Moment
 from grebe.scheduler.moves import SeenHead, seen, since
 from grebe.scheduler.run_groups import PlannedRun
@@ -281,9 +281,9 @@ class _Board:
                 if left <= 0 or left > 2 * LEASE:
                     held.run, held.lease = None, None
                     if held.kills:
-                        self._failed(held, Kind.DIED)
+                        self._failed(held, FailureKind.DIED)
 
-    def _failed(self, held: Held, kind: Kind, inputs: str = "") -> None:
+    def _failed(self, held: Held, kind: FailureKind, inputs: str = "") -> None:
         world = self.world
         name = next(name for name, item in world.views.items() if item is held)
         failure = RunFailure(kind, inputs, "it fails")
@@ -383,7 +383,7 @@ class _Hands:
         held.run, held.lease = None, None
         if held.fails:
             entry.outcome = "failed"
-            board._failed(held, Kind.OWN, entry.inputs)
+            board._failed(held, FailureKind.OWN, entry.inputs)
             return
         new = {item: pinned[item] for item in wish.sources}
         new |= {item: world.views[item].version for item in wish.parents}

@@ -1,6 +1,6 @@
 """What follows the end of a run: nothing, another try later or on other inputs, or no more. Pure.
 
->>> ended = after(ViewKnown(inputs="v1"), RunFailure(Kind.OWN, "v1", "division by zero"), 100.0, 0.5, 5)
+>>> ended = after(ViewKnown(inputs="v1"), RunFailure(FailureKind.OWN, "v1", "division by zero"), 100.0, 0.5, 5)
 >>> ended.failed_inputs, ended.retry_at, ended.suspended
 ('v1', None, None)
 """
@@ -20,7 +20,7 @@ AFTER_A_DEATH: Final = 60.0
 _DOUBLINGS: Final = 12
 
 
-class Kind(StrEnum):
+class FailureKind(StrEnum):
     """What kind of failure it was."""
 
     AWAY = "away"
@@ -49,18 +49,18 @@ LEFT_OUT: Final = frozenset({"lease-held", "upstream-failed"})
 class RunFailure:
     """How a run of a view failed."""
 
-    kind: Kind
+    kind: FailureKind
     inputs: str
     says: str
 
 
-def kind_of(codes: frozenset[str]) -> Kind:
+def kind_of(codes: frozenset[str]) -> FailureKind:
     """The kind of a failure, by the codes of its error and reasons."""
     if codes & AWAY_CODES:
-        return Kind.AWAY
+        return FailureKind.AWAY
     if codes & SLOW_CODES:
-        return Kind.SLOW
-    return Kind.OWN
+        return FailureKind.SLOW
+    return FailureKind.OWN
 
 
 def wait(tries: int, draw: float, first: float = FIRST_WAIT) -> float:
@@ -82,18 +82,18 @@ def after(known: ViewKnown, failure: RunFailure, now: float, draw: float, most: 
         draw: a number from 0 to 1.
         most: after how many failures in a row it is suspended; 0: never.
     """
-    counts = failure.kind is not Kind.AWAY
+    counts = failure.kind is not FailureKind.AWAY
     tries, failures = known.tries + 1, known.failures + counts
     failed = replace(
         known, running=False, wanted=False, tries=tries, failures=failures, ended=now,
-        failed_inputs=None, retry_at=None, alone=known.alone or failure.kind is Kind.DIED,
+        failed_inputs=None, retry_at=None, alone=known.alone or failure.kind is FailureKind.DIED,
     )  # fmt: skip
     if counts and most and failures >= most:
         return replace(failed, suspended=f"{failures} runs in a row failed: {failure.says}")
     match failure.kind:
-        case Kind.OWN:
+        case FailureKind.OWN:
             return replace(failed, failed_inputs=failure.inputs)
-        case Kind.DIED:
+        case FailureKind.DIED:
             half = 0.5 + draw / 2  # a worker is not to die of it again at once
             return replace(failed, retry_at=now + wait(failures, half, AFTER_A_DEATH))
     return replace(failed, retry_at=now + wait(tries, draw))
