@@ -7,7 +7,7 @@ from datetime import timedelta
 from itertools import count
 from pathlib import Path
 
-from engine.worker import LEASE_SECONDS, Nursery
+from engine.worker import BY_SPARK, LEASE_SECONDS, Nursery
 from formats.commit.lake import Server, until
 from grebe import config
 from grebe.engine import refresh, run
@@ -62,7 +62,7 @@ class Site:
         except BaseException:
             server.kill()
             raise
-        settings = config.load(folder, {})
+        settings = config.load(folder, BY_SPARK)
         spark = server.connect()
         registry = Registry.open(settings.registry_url)
         engine = Engine(settings, spark, registry, lease_seconds=LEASE_SECONDS)

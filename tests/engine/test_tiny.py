@@ -91,6 +91,27 @@ def test_values_that_python_compares_otherwise_are_left_to_spark() -> None:
     assert merged(floats.select(["k"]), floats, ["k"]) is None
 
 
+def test_moments_are_keys_to_the_microsecond() -> None:
+    schema = pa.schema([("at", pa.timestamp("us", tz="UTC")), ("x", pa.float64())])
+    before = pa.table([[1, 2, None], [-0.0, float("nan"), 3.0]], schema=schema)
+    told = pa.table(
+        [
+            pa.array([2, None, 4], schema.field("at").type),
+            [0.0, 1.5, 4.0],
+            ["delete", "update", "insert"],
+            [1, 1, 0],
+        ],
+        names=["at", "x", ACTION, COPIES],
+    )
+    after = merged(before, told, ["at"])
+    assert after is not None
+    assert after.schema == schema
+    found = sorted(
+        zip(after["at"].cast(pa.int64()).to_pylist(), after["x"].to_pylist(), strict=True), key=str
+    )
+    assert str(found) == "[(1, -0.0), (4, 4.0), (None, 1.5)]"
+
+
 def test_rows_come_as_often_as_their_weights_say() -> None:
     rows = table([(1, "a", None), (2, "b", None)])
     found = repeated(rows.append_column(WEIGHT, pa.array([2, 1], pa.int64())))

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from grebe.engine.refresh import RefreshResult
 
 TESTS = Path(__file__).parents[1]
+BY_SPARK = {"GREBE_REFRESH__SMALL_STEPS": "spark"}
+"""The settings of workers that are killed between the steps of Spark's own commit."""
 LEASE_SECONDS = 1.0
 
 
@@ -133,7 +135,7 @@ class Program:
         """An engine as a new process has it."""
         from pyspark.sql.connect.session import SparkSession
 
-        settings = config.load(self.folder, {})
+        settings = config.load(self.folder, BY_SPARK)
         if journal and self.registry is None:
             self.registry = Registry.open(settings.registry_url)
         spark = SparkSession.builder.remote(self.url).create()

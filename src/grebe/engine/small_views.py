@@ -31,7 +31,7 @@ def merged(stored: pa.Table, rows: pa.Table, on: Sequence[str]) -> pa.Table | No
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if not all(_is_plain(stored.schema.field(name).type) for name in on):
+    if not all(_is_key(stored.schema.field(name).type) for name in on):
         return None
     if not all(_is_kept(field.type) for field in stored.schema):
         return None
@@ -96,11 +96,20 @@ def _keys(table: pa.Table, on: Sequence[str]) -> list[tuple[object, ...]]:
 def _values(column: pa.ChunkedArray) -> list[object]:
     import pyarrow as pa
 
-    # As days: Spark has dates outside of the years that Python knows.
-    values: list[object] = (
-        column.cast(pa.int32()) if pa.types.is_date32(column.type) else column
-    ).to_pylist()
+    # As numbers: Spark has dates outside of the years that Python knows.
+    if pa.types.is_date32(column.type):
+        column = column.cast(pa.int32())
+    elif pa.types.is_timestamp(column.type):
+        column = column.cast(pa.int64())
+    values: list[object] = column.to_pylist()
     return values
+
+
+def _is_key(kind: pa.DataType) -> bool:
+    """Whether equal values of a type are the same value, of moments as well."""
+    import pyarrow.types as pt
+
+    return _is_plain(kind) or bool(pt.is_timestamp(kind))
 
 
 def _is_kept(kind: pa.DataType) -> bool:
