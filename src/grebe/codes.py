@@ -208,6 +208,11 @@ CODES: Final[dict[str, Code]] = {
         "`grebe replay VIEW` makes all of them anew",
         _STATUS,
     ),
+    "checkpoint-lost": Code(
+        "A stream view was fed by another checkpoint of a streaming query than the one that comes now.",
+        "`view.sink(checkpoint, adopt=True)`, if the events of this one are others",
+        _REFRESH,
+    ),
     "error": Code(
         "Anything that grebe raises on purpose; always one of the codes below in practice.",
         "read the message",
@@ -233,6 +238,11 @@ CODES: Final[dict[str, Code]] = {
         "refresh it instead",
         _REFRESH,
     ),
+    "nothing-to-replay": Code(
+        "Nothing holds the events of a stream, so that rows could be made anew.",
+        "send them again to a view of another name",
+        _REFRESH,
+    ),
     "project-moved": Code(
         "The folder was copied or moved, and its tables name files of another place.",
         "grebe adopt, or move the folder back",
@@ -240,6 +250,16 @@ CODES: Final[dict[str, Code]] = {
     ),
     "definition": Code(
         "The text of a view is the problem; the place is given.", "correct the text there", _TEXT
+    ),
+    "queue-full": Code(
+        "More requests of a stream wait for their commit than are taken in.",
+        "send it again after a moment",
+        _COMMAND,
+    ),
+    "source-away": Code(
+        "The source of a stream cannot be reached.",
+        "is a broker at the given servers?",
+        _RUN,
     ),
     "sql-syntax": Code(
         "The text is not SQL of the dialect.", "correct the text at the place that is given", _TEXT

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 from collections import Counter
 from collections.abc import Sequence
@@ -131,3 +132,25 @@ def consume_killed(folder: str, kind: str, number: int, place: str) -> None:
     one = fed(Path(folder), kind)
     os.environ[VARIABLE] = f"{place}=kill"
     one.store(batch_of(kind, number))
+
+
+def killed_once(folder: Path, kind: str, number: int, place: str, broken: str) -> int | None:
+    """The end of a process that is killed at a place, with a rule broken in it."""
+    process = multiprocessing.get_context("spawn").Process(
+        target=consume_broken, args=(str(folder), kind, number, place, broken)
+    )
+    process.start()
+    process.join(120)
+    return process.exitcode
+
+
+def consume_broken(folder: str, kind: str, number: int, place: str, broken: str) -> None:
+    """In a process of its own."""
+    if broken:
+        import importlib
+
+        import pytest
+
+        module, _, name = broken.partition(":")
+        getattr(importlib.import_module(module), name)(pytest.MonkeyPatch())
+    consume_killed(folder, kind, number, place)

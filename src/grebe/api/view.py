@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Final, Unpack, cast, overload
 
 from grebe.engine.preview import RefreshPreview
 from grebe.model import Policy, State, TableName
@@ -18,7 +18,8 @@ from grebe.project.registered import spark_name
 from grebe.project.retention import Vacuumed
 from grebe.project.status import Status, statuses
 from grebe.project.steps_ran import StepsRan, steps_ran
-from grebe.project.stream_numbers import DeadLetters, Where, letters_of, redrive
+from grebe.project.stream_numbers import DeadLetters, Where, letters_of, redrive, replay
+from grebe.project.stream_sink import StreamSink
 from grebe.project.vacuum import vacuum
 from grebe.project.verifying import verify_one
 from grebe.project.workspace import Workspace
@@ -116,6 +117,27 @@ class View(Tabular):
             where: which: `{"code": "wrong-type"}`, or a function of a letter.
         """
         return letters_of(self.workspace, self.workspace.named(self.name), where)
+
+    def replay(self, definition: Mapping[str, Any] | None = None) -> Ingested:
+        """Make all rows of a stream view anew, from what its stream still holds.
+
+        Args:
+            definition: what it says from now on; it may have other types than the stored rows.
+
+        Raises:
+            DefinitionError: nothing holds its events.
+        """
+        return replay(self.workspace, self.workspace.named(self.name), definition)
+
+    def sink(self, checkpoint: str, *, adopt: bool = False) -> StreamSink:
+        """What `df.writeStream.foreachBatch` is given, to store its batches in a stream view, each once.
+
+        Args:
+            checkpoint: the query's `checkpointLocation`; what is in it names the batches.
+            adopt: take the batches of another checkpoint than before for new ones.
+        """
+        folder = str(self.workspace.settings.folder)
+        return StreamSink(folder, str(self.name), checkpoint, adopt)
 
     def redrive(self, where: Where = None) -> Ingested:
         """Run dead letters again: what becomes rows now takes their place, in one commit."""

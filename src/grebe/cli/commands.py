@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from grebe.cli import stream_commands
 from grebe.cli.grouped_help import GroupedHelp
 from grebe.cli.output import CommandSession, Format, print_out, show
 
@@ -396,3 +397,6 @@ def _reasons(items: object, session: CommandSession) -> list[str]:
 
 def _reason_lines(view: object, reasons: Iterable[Reason]) -> list[str]:
     return [f"{view}: {reason.message}  [{reason.code}]" for reason in reasons]
+
+
+stream_commands.register(app)

@@ -14,6 +14,7 @@ GROUPS: Final = (
     ("Start", ("init", "doctor", "refresh")),
     ("Look", ("status", "plan", "explain", "history", "dag", "verify", "retention")),
     ("Change", ("alter", "drop", "vacuum")),
+    ("Streams", ("streams", "ingest", "dead", "replay")),
     ("Keep", ("recover", "adopt")),
 )
 _OTHERS: Final = "More"

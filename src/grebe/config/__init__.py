@@ -15,6 +15,7 @@ from grebe.config.settings_model import (
     Site,
     Spark,
     StorageSettings,
+    StreamSettings,
     ViewSettings,
 )
 from grebe.config.table_names import split_name
@@ -33,6 +34,7 @@ __all__ = [
     "Site",
     "Spark",
     "StorageSettings",
+    "StreamSettings",
     "ViewSettings",
     "cache_folder",
     "load",

@@ -33,6 +33,7 @@ from grebe.config.settings_model import (
     Site,
     Spark,
     StorageSettings,
+    StreamSettings,
     ViewSettings,
     WebSettings,
 )
@@ -40,6 +41,7 @@ from grebe.config.written_values import BETWEEN as _BETWEEN
 from grebe.config.written_values import Checked, Value, from_file, from_variables
 from grebe.errors import ConfigError, DefinitionError, did_you_mean
 from grebe.model import Check, SmallChoice
+from grebe.schedule import duration
 
 
 def load(folder: str | Path = ".", environ: Mapping[str, str] | None = None) -> Settings:
@@ -78,7 +80,27 @@ def load(folder: str | Path = ".", environ: Mapping[str, str] | None = None) -> 
         project=Identity(**_section(checked, "project")),  # type: ignore[arg-type]
         relations=_relations(checked, file),
         listeners=_listeners(checked),
+        streams=_streams(checked),
         spark=Spark(**_section(checked, "spark"), conf=free_keys(checked, "spark", "conf")),  # type: ignore[arg-type]
+    )
+
+
+def _streams(checked: Checked) -> tuple[tuple[str, StreamSettings], ...]:
+    """Each stream that is described."""
+    names = sorted({path[1] for path in checked if path[0] == "streams"})
+    return tuple((name, _stream(checked, name)) for name in names)
+
+
+def _stream(checked: Checked, name: str) -> StreamSettings:
+    keys = {
+        p[2]: value for p, value in checked.items() if p[:2] == ("streams", name) and len(p) == 3
+    }
+    if "keep" in keys:
+        duration(str(keys["keep"]))
+    return StreamSettings(
+        **keys,  # type: ignore[arg-type]
+        exclude=free_keys(checked, "streams", name, "exclude"),
+        options=free_keys(checked, "streams", name, "options"),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 
 from grebe.compiler.text.declarative.links import Link
@@ -11,6 +12,7 @@ from grebe.config.table_names import split_name
 from grebe.errors import UnknownTableError, did_you_mean
 from grebe.formats.table_format import TableFormat
 from grebe.model import CatalogAddress, Check, SmallChoice, TableName
+from grebe.schedule import duration
 
 FILE_NAME = "grebe.toml"
 HOME_NAME = ".grebe"
@@ -137,6 +139,36 @@ class Spark:
 
 
 @dataclass(frozen=True, slots=True)
+class StreamSettings:
+    """Where the events of a stream come from, and how they are taken in."""
+
+    source: str = "webhook"
+    """webhook, kafka, or none."""
+    token: str | None = field(default=None, repr=False)
+    secret: str | None = field(default=None, repr=False)
+    inbox: bool = True
+    keep: str = "7 days"
+    linger: str = "0ms"
+    max_events: int = 1000
+    servers: str = ""
+    topic: str = ""
+    on_gap: str = "stop"
+    exclude: tuple[tuple[str, str], ...] = ()
+    """Events that say this are never taken in."""
+    options: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+
+    @property
+    def kept(self) -> timedelta:
+        """How long the inbox keeps events."""
+        return duration(self.keep)
+
+    @property
+    def linger_seconds(self) -> float:
+        """How long a request waits for others to share its commit."""
+        return int(self.linger.removesuffix("ms")) / 1000
+
+
+@dataclass(frozen=True, slots=True)
 class Site:
     """Where a project lies, as it wrote down itself."""
 
@@ -164,6 +196,8 @@ class Settings:
     """For a table, its links to other tables by name."""
     listeners: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
     """Listeners of installed packages, by the names of their entry points, each with its settings."""
+    streams: tuple[tuple[str, StreamSettings], ...] = ()
+    """By the names of the streams."""
     file: Path | None = None
     site: Site | None = None
     """What the project wrote down of its place; None before its first run."""

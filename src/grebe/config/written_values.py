@@ -67,6 +67,18 @@ _SECTIONS: Mapping[str, Mapping[str, Key]] = {
         "shuffle_partitions": Key(int, smallest=1),
     },
 }
+_STREAM: Mapping[str, Key] = {
+    "source": Key(str, ("webhook", "kafka", "none")),
+    "token": Key(),
+    "secret": Key(),
+    "inbox": Key(bool),
+    "keep": Key(),
+    "linger": Key(str, tuple(f"{number}ms" for number in range(51))),
+    "max_events": Key(int, smallest=1),
+    "servers": Key(),
+    "topic": Key(),
+    "on_gap": Key(str, ("stop", "continue")),
+}
 _RELATION: Mapping[str, Key] = {
     "to": Key(),
     "column": Key(),
@@ -136,6 +148,7 @@ class WrittenValue:
                 ("spark", "conf", *names)
                 | ("catalogs", _, "options", *names)
                 | ("listeners", _, *names)
+                | ("streams", _, "options", *names)
             ):
                 return names_secret(dotted(tuple(names)))
         return names_secret(self.path[-1])
@@ -151,24 +164,26 @@ class WrittenValue:
                 ("spark", "conf", _, *_)
                 | ("catalogs", _, "options", _, *_)
                 | ("listeners", _, _, *_)
+                | ("streams", _, "options" | "exclude", _, *_)
             ):
                 return _ANY
             case ("listeners", _) if self.value == "":  # a listener without settings of its own
                 return _ANY
             case ("listeners", name):
                 raise ConfigError(f"{self.place} must be a table", hint=f"write [listeners.{name}]")
-            case ("catalogs", _, name):
-                known: Mapping[str, Key] = _catalog_keys()
+            case ("catalogs" | "streams" as section, _, name):
+                known: Mapping[str, Key] = _catalog_keys() if section == "catalogs" else _STREAM
             case ("relations", _, _, name):
                 known = _RELATION
             case ("scheduler", "notices", _, name):
                 known = _SINK
             case (section, name) if section in _SECTIONS:
                 known = _SECTIONS[section]
-            case (section,) if section in (*_SECTIONS, "catalogs", "listeners"):
+            case (section,) if section in (*_SECTIONS, "catalogs", "listeners", "streams"):
                 raise ConfigError(f"{self.place} must be a table", hint=f"write [{section}]")
-            case ("catalogs", name):
-                raise ConfigError(f"{self.place} must be a table", hint=f"write [catalogs.{name}]")
+            case ("catalogs" | "streams" as section, name):
+                hint = f"write [{section}.{name}]"
+                raise ConfigError(f"{self.place} must be a table", hint=hint)
             case (section, _, *_) if section in (*_SECTIONS, "catalogs"):
                 raise ConfigError(
                     f"{self.place} is unknown",
@@ -176,7 +191,9 @@ class WrittenValue:
                     hint="quote a name that holds dots",
                 )
             case (name, *_):
-                known = dict.fromkeys((*_SECTIONS, "catalogs", "relations", "listeners"), _ANY)
+                known = dict.fromkeys(
+                    (*_SECTIONS, "catalogs", "relations", "listeners", "streams"), _ANY
+                )
                 if name == "relations":
                     raise ConfigError(
                         f"{self.place} is no relation",
@@ -187,7 +204,9 @@ class WrittenValue:
     def _known(self, name: str, known: Mapping[str, Key]) -> Key:
         if name in known:
             return known[name]
-        extra = {"spark": ["conf"], "catalogs": ["options"]}.get(self.path[0], [])
+        extra = {"spark": ["conf"], "catalogs": ["options"], "streams": ["options", "exclude"]}.get(
+            self.path[0], []
+        )
         allowed = [*known, *extra] if len(self.path) > 1 else list(known)
         raise ConfigError(
             f"{self.place} is unknown",

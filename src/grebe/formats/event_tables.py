@@ -54,8 +54,16 @@ class EventTable(Protocol):
     def commit(self, writes: Sequence[Write], frontier: Frontier, expected: Position) -> Committed:
         """Move the table once, rows and frontier together; see `grebe.formats.base.Storage.commit`."""
 
-    def rows(self, columns: Sequence[str], since: datetime | None = None) -> pa.Table:
-        """Some columns of the rows that are stored; of those received since then at least."""
+    def rows(
+        self,
+        columns: Sequence[str],
+        since: datetime | None = None,
+        beyond: tuple[str, int] | None = None,
+    ) -> pa.Table:
+        """Some columns of the rows that are stored.
+
+        Of those received since then at least, and of those at least whose column is as large.
+        """
 
     def added(self, after: Version, columns: Sequence[str]) -> pa.Table | None:
         """The same of the rows that came after a version; None where that cannot be told."""

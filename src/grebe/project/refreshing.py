@@ -44,34 +44,35 @@ def refresh(
     names = list(workspace.selected(views, selection))
     levels({name: view.parents_among(views) for name, view in views.items()})
     end_dead_runs(workspace, views)
+    streams = [name for name in names if views[name].stream is not None]
+    names = [name for name in names if name not in streams]
+    # First: what waits in a stream is no version of a table that somebody could compare.
+    pulled = [refreshed_stream(workspace, views[name], run_id) for name in streams]
     if not names:
-        return []
+        return _with_notes(pulled, views)
     if policy is not Policy.FULL:
         fresh = all_fresh(workspace, views, set(names))
         if fresh is not None:
             took = time.monotonic() - begun
             done = [replace(item, run_id=run_id, seconds=took) for item in fresh]
-            return _with_notes(done, views)
+            return _with_notes([*pulled, *done], views)
     if make_missing(workspace):
         views = workspace.written()
-    streams = [name for name in names if views[name].stream is not None]
-    others = [name for name in names if name not in streams]
     chosen = tuple(views[name].name for name in names)
     workspace.tell(CycleStarted(run_id, chosen, datetime.now(UTC)))
     try:
-        done = [refreshed_stream(workspace, views[name], run_id) for name in streams]
-        if others:
-            done += workspace.builder.refresh(
-                views,
-                others,
-                run_id,
-                policy=policy,
-                jobs=jobs,
-                trigger=trigger,
-                skips_held=skips_held,
-            )
+        made = workspace.builder.refresh(
+            views,
+            names,
+            run_id,
+            policy=policy,
+            jobs=jobs,
+            trigger=trigger,
+            skips_held=skips_held,
+        )
     finally:
         workspace.tell(CycleEnded(run_id, time.monotonic() - begun, datetime.now(UTC)))
+    done = [*pulled, *made]
     # Also where no row changed: a frontier that moves alone is a version, too.
     kept = [item for item in done if item.outcome is not Outcome.FAILED]
     expire_old(workspace, [str(item.view) for item in kept if str(item.view) not in streams])

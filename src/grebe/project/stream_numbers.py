@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from grebe.errors import DefinitionError, GrebeError
 from grebe.project.definitions import Definition
+from grebe.project.stream_sources import replay as replay_stream
 from grebe.project.stream_storage import current_storage
-from grebe.project.stream_views import means_of, stream_of, views_of, writer_of
+from grebe.project.stream_views import means_of, redefined, stream_of, views_of, writer_of
 from grebe.streams.event_filters import BadFilterError, read_filter
 from grebe.streams.event_memory import dead_letters
 from grebe.streams.event_paths import EventPlace
@@ -168,6 +169,15 @@ def _is_meant(letter: DeadLetter, where: Where) -> bool:
 def redrive(workspace: Workspace, view: Definition, where: Where = None) -> Ingested:
     """Run dead letters again; what becomes rows now takes their place, in one commit."""
     return writer_of(workspace, view).redrive(letters_of(workspace, view, where))
+
+
+def replay(
+    workspace: Workspace, view: Definition, definition: Mapping[str, Any] | None = None
+) -> Ingested:
+    """All rows of a view made anew from what its stream still holds; perhaps by another definition."""
+    if definition is not None:
+        view = redefined(workspace, view, definition)
+    return replay_stream(workspace, means_of(workspace), view, stream_of(view))
 
 
 def retire(workspace: Workspace, view: Definition, now: datetime | None = None) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -82,10 +83,22 @@ def _normal(kind: str) -> str:
     return "".join(kind.lower().replace("`", "").split())
 
 
-def make(means: StreamMeans, view: Definition, definition: StreamDefinition) -> CompiledView:
-    """The view with its table, its public name and its record, whatever of them was there."""
-    compiled = compile_stream(view, definition, generation_of(means, view.name))
+def make(
+    means: StreamMeans,
+    view: Definition,
+    definition: StreamDefinition,
+    generation: int | None = None,
+    fill: Callable[[CompiledView], None] | None = None,
+) -> CompiledView:
+    """The view with its table, its public name and its record, whatever of them was there.
+
+    Of another generation the table is made anew, and filled before the name shows it.
+    """
+    number = generation_of(means, view.name) if generation is None else generation
+    compiled = compile_stream(view, definition, number)
     table = event_table(means.settings, compiled.storage_name)
+    if fill is not None:  # what an earlier attempt left
+        means.tables.remove(compiled.storage_name, means.session)
     table.create(compiled.stored, kept_properties(compiled))
     table.widen(compiled.stored)
     writer = new_writer(means, view, definition, compiled)
@@ -93,6 +106,8 @@ def make(means: StreamMeans, view: Definition, definition: StreamDefinition) -> 
         writer.begin()
     finally:
         writer.close()
+    if fill is not None:
+        fill(compiled)
     _publish(means, compiled)
     kept = kept_properties(compiled)
     found = means.tables.properties(compiled.storage_name, means.session) or {}

@@ -12,12 +12,14 @@ from grebe.engine.result import RefreshResult
 from grebe.errors import DeclarationError, DefinitionError, GrebeError
 from grebe.model import Outcome, Reason, RunId, TableName
 from grebe.project.definitions import Definition
+from grebe.project.stream_sources import source_of
 from grebe.project.stream_storage import StreamMeans, make, new_writer, refuse_other_columns
 from grebe.streams.callables import definition_digest
 from grebe.streams.definition import StreamDefinition, declared_stream, named_function
 from grebe.streams.feed import BATCH_SIZE, feed_events
 from grebe.streams.ingest import EventWriter
 from grebe.streams.open_events import stream_name
+from grebe.streams.pulling import pull_all
 from grebe.streams.totals import Ingested
 
 if TYPE_CHECKING:
@@ -56,6 +58,22 @@ def define(workspace: Workspace, spec: Mapping[str, Any], *, replaces: bool = Fa
     view = Definition(name, text, workspace.settings, record=record)
     make(means_of(workspace), view, definition)
     return name
+
+
+def redefined(workspace: Workspace, view: Definition, spec: Mapping[str, Any]) -> Definition:
+    """The same view with another definition, which no stored row has to fit."""
+    document = plain_document(spec)
+    definition = declared_stream(document)
+    definition_digest(definition, str(workspace.settings.folder))
+    if view.file or stream_name(workspace.settings, definition) != view.name:
+        raise DefinitionError(
+            f'the definition is not one that view "{view.name}" can be given',
+            detail=f"it is defined in {view.file}" if view.file else None,
+            hint="a view keeps its name, and its file if it has one",
+            code="other-name",
+        )
+    text = json.dumps(document, ensure_ascii=False)
+    return Definition(view.name, text, workspace.settings, record=view.record)
 
 
 def plain_document(spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -202,6 +220,8 @@ def refreshed(workspace: Workspace, view: Definition, run_id: RunId) -> RefreshR
     begun = time.monotonic()
     try:
         writer = writer_of(workspace, view)
+        source = source_of(workspace, view.name, writer.definition.stream)
+        done = Ingested() if source is None else pull_all(writer, source)
         position = writer.position()
     except GrebeError as error:
         reason = Reason(error.code, error.explain())
@@ -209,9 +229,11 @@ def refreshed(workspace: Workspace, view: Definition, run_id: RunId) -> RefreshR
         return RefreshResult(view.name, Outcome.FAILED, run_id, took, (reason,), error=error)
     return RefreshResult(
         view.name,
-        Outcome.NO_OP,
+        Outcome.INCREMENTAL if done.received else Outcome.NO_OP,
         run_id,
         time.monotonic() - begun,
+        rows_in=done.received,
+        rows_out=done.rows,
         frontier=position.frontier,
         version=position.version,
     )

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from grebe.engine.engine import Engine
     from grebe.project.compile_views import Builder
     from grebe.registry import Registry
+    from grebe.streams.inbox import Inbox
     from grebe.streams.ingest import EventWriter
 
 Say = Callable[[str], None]
@@ -55,6 +56,7 @@ class Workspace:
         self._closing = ExitStack()
         self.stream_writers: dict[str, tuple[object, EventWriter]] = {}
         """What stores events, by view: each knows what landed."""
+        self.inboxes: dict[str, Inbox] = {}
 
     def close(self) -> None:
         """Give the registry's connections back; Spark goes on, it may be somebody else's too."""

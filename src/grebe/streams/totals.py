@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,10 @@ class Ingested:
             version=other.version or self.version,
             seconds=self.seconds + other.seconds,
         )
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain values, ready for JSON."""
+        return asdict(self)
 
     def __str__(self) -> str:
         once = "" if self.exactly_once else "; sent again they would be stored again"

@@ -20,6 +20,8 @@ SHORTEST: Final = 32
 LARGEST_PORT: Final = 65535
 OPEN: Final = ("/healthz", "/readyz")
 """Paths that say nothing but whether the server is well: for whoever watches processes."""
+STREAMS: Final = "/streams/"
+"""Paths that ask for a token of their own."""
 LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 _UNKNOWN, _FORBIDDEN, _MISDIRECTED = 401, 403, 421
 
@@ -103,9 +105,11 @@ class Guard:
                 code="wrong-origin",
             )
             return failed(told, _FORBIDDEN)
+        if request.url.path.startswith(STREAMS):
+            return None  # producers have tokens of their own
         if self.served.token is None or request.url.path in OPEN:
             return None
-        if not hmac.compare_digest(_shown(request).encode(), self.served.token.encode()):
+        if not hmac.compare_digest(shown_token(request).encode(), self.served.token.encode()):
             told = GrebeError(
                 "the token is missing or wrong",
                 hint="send it: Authorization: Bearer …",
@@ -123,6 +127,7 @@ def host_of(request: Request) -> str:
     return host.partition(":")[0].lower()
 
 
-def _shown(request: Request) -> str:
+def shown_token(request: Request) -> str:
+    """The token that a request shows; empty without one."""
     kind, _, token = request.headers.get("authorization", "").partition(" ")
     return token.strip() if kind.lower() == "bearer" else ""

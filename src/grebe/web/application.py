@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from grebe.errors import GrebeError
-from grebe.web import health, views_json
+from grebe.web import health, stream_routes, views_json
 from grebe.web.access import Guard
 from grebe.web.answers import failed
 from grebe.web.served import Served
@@ -20,6 +20,7 @@ from grebe.web.served import Served
 ROOMS: Final[tuple[Callable[[Served], Sequence[BaseRoute]], ...]] = (
     health.routes,
     views_json.routes,
+    stream_routes.routes,
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -29,5 +30,7 @@ class Served:
     """The names under which the server may be asked; empty: any, as a token is asked for."""
     loop: Callable[[], dict[str, Any]] = _no_loop
     """What the loop beside the server does now; `running` and `problem` decide on readiness."""
+    closing: ExitStack = field(default_factory=ExitStack, repr=False, compare=False)
+    """What ends with the server."""
     wake: Callable[[], None] = _nobody
     """Tells the loop to look again at once."""

@@ -45,6 +45,7 @@ class Server:
     def __init__(self, served: Served, taken: socket.socket) -> None:
         self.taken = taken
         self.server = _server(served)
+        self.served = served
         self.thread = threading.Thread(target=self._run, name="grebe-web", daemon=True)
 
     @property
@@ -60,6 +61,7 @@ class Server:
     def __exit__(self, *_: object) -> None:
         self.server.should_exit = True
         self.thread.join(timeout=10)
+        self.served.closing.close()
         self.taken.close()
 
     def _run(self) -> None:

@@ -121,11 +121,21 @@ class DeltaEvents:
         )
         return committer.commit(writes, frontier, expected)
 
-    def rows(self, columns: Sequence[str], since: datetime | None = None) -> pa.Table:
+    def rows(
+        self,
+        columns: Sequence[str],
+        since: datetime | None = None,
+        beyond: tuple[str, int] | None = None,
+    ) -> pa.Table:
         """Some columns of the rows that are stored."""
         log = self._log_now()
         state = log.state(log.refreshed().head)
-        live = [item for item in state.files.values() if since is None or _is_since(item, since)]
+        live = [
+            item
+            for item in state.files.values()
+            if (since is None or _is_since(item, since))
+            and (beyond is None or _is_beyond(item, *beyond))
+        ]
         return self._read(state, live, columns)
 
     def added(self, after: Version, columns: Sequence[str]) -> pa.Table | None:
@@ -216,6 +226,12 @@ def _is_since(file: AddedFile, since: datetime) -> bool:
         return latest is None or datetime.fromisoformat(latest) + _MILLISECOND >= since
     except (ValueError, TypeError):
         return True
+
+
+def _is_beyond(file: AddedFile, column: str, least: int) -> bool:
+    """False for a file all of whose rows have smaller values."""
+    greatest = json.loads(file.stats or "{}").get("maxValues", {}).get(column)
+    return greatest is None or int(greatest) >= least
 
 
 def _arrow_schema(columns: Sequence[Column]) -> pa.Schema:
