@@ -72,8 +72,7 @@ class Site:
 
     def rows(self, view: str = "Logs") -> Counter[str]:
         """What a view holds, as soon as it holds all of the inbox."""
-        until = time.monotonic() + 60
-        while time.monotonic() < until:
+        for _ in range(600):
             with Project.open(self.folder) as project:
                 writer = writer_of(project.workspace, project.workspace.named(view))
                 frontier = writer.position().frontier
