@@ -9,6 +9,7 @@ from compiler.databases import SOURCES, lowered
 from grebe.compiler.algebra.functions import refusal
 from grebe.compiler.algebra.known_types import Types, scan_types, wanted
 from grebe.compiler.lower import Relation, lower
+from grebe.compiler.parser.parse import parse
 from grebe.compiler.plan.strategy import make_plan
 from grebe.compiler.reasons import ReasonCode, always_refused, feature_of
 from grebe.compiler.text.verbatim import anchored
@@ -266,3 +267,27 @@ def test_a_stored_map_is_a_reason_and_a_map_that_is_read_is_none(
     plan = make_plan(lowered, Types("spark", types))
     found = {reason.code for reason in plan.reasons}
     assert found == (set() if incremental else {ReasonCode.TYPE_WITHOUT_EQUALITY})
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        ("SELECT g FROM", "expected table name but got the end of the text"),
+        ("SELECT g FROM t WHERE", "WHERE is not complete"),
+        ("SELECT g FROM t UNION", "UNION is not complete"),
+        ("SELECT nth_value() OVER () FROM t", "NTH VALUE is not complete"),
+    ],
+)
+@pytest.mark.parametrize("dialect", ["spark", "duckdb"])
+def test_a_syntax_error_names_no_class_of_the_parser(sql: str, said: str, dialect: str) -> None:
+    with pytest.raises(SqlSyntaxError) as caught:
+        parse(sql, dialect)
+    assert str(caught.value) == said
+
+
+def test_brackets_and_choices_a_hundred_deep_are_read() -> None:
+    choice = "0"
+    for place in range(100):
+        choice = f"CASE WHEN k = {place} THEN {place} ELSE {choice} END"
+    for text in (choice, "(" * 100 + "k" + ")" * 100, "abs(" * 100 + "k" + ")" * 100):
+        assert lowered(f"SELECT {text} AS a FROM r").root is not None

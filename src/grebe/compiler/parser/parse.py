@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from typing import Final
 
 import sqlglot
@@ -15,6 +17,9 @@ from grebe.compiler.parser.dialect import READ
 from grebe.errors import SqlSyntaxError, UnsupportedSQLError, Where
 
 DIALECTS: Final = ("spark", "duckdb")
+_DEEPEST: Final = 6_000
+"""Calls inside of each other: the parser makes two dozen for a bracket. Never lowered again, as others may be deep."""
+_END: Final = "the end of the text"
 
 
 def parse(text: str, dialect: str, file: str | None = None) -> exp.Query:
@@ -25,6 +30,7 @@ def parse(text: str, dialect: str, file: str | None = None) -> exp.Query:
         SqlSyntaxError: the text is not SQL of the dialect.
         UnsupportedSQLError: the text holds another statement, or several.
     """
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), _DEEPEST))
     if dialect not in DIALECTS:
         raise ValueError(f'dialect "{dialect}" is not known; known: {", ".join(DIALECTS)}')
     statements = [tree for tree in _trees(text, dialect, file) if not _is_nothing(tree)]
@@ -86,9 +92,25 @@ def _syntax_error(error: ParseError, text: str, file: str | None) -> SqlSyntaxEr
     return SqlSyntaxError(message, where=where)
 
 
+_TOKEN: Final = re.compile(
+    r"<Token token_type: [\w.]+, text: (.*?), line: \d+, col: .*?>", re.DOTALL
+)
+_MISSING: Final = re.compile(r"required keyword: '\w+' missing for <class '[\w.]*?(\w+)'>")
+_WORDS: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
 def _as_message(text: str) -> str:
+    """The parser's words as one of its users would say them.
+
+    >>> _as_message("Required keyword: 'this' missing for <class 'sqlglot.expressions.query.Where'>.")
+    'WHERE is not complete'
+    >>> _as_message("Expected table name but got <Token token_type: X, text: SENTINEL, line: 1, col: 1, start: 0>")
+    'expected table name but got the end of the text'
+    """
     plain = text.strip().rstrip(".")
-    return plain[:1].lower() + plain[1:]
+    plain = plain[:1].lower() + plain[1:]
+    plain = _TOKEN.sub(lambda found: _END if found[1] == "SENTINEL" else f'"{found[1]}"', plain)
+    return _MISSING.sub(lambda found: f"{_WORDS.sub(' ', found[1]).upper()} is not complete", plain)
 
 
 def _is_nothing(tree: exp.Expr) -> bool:
