@@ -283,6 +283,7 @@ NO_THRESHOLDS = {
     "compiler/lower/laterals.py": {"MOST"},
     "compiler/text/affected_keys.py": {"_MOST_KEYS"},
     "compiler/bind/small_expressions.py": {"_BIGINT_LIMIT", "_INT_LIMIT", "_LARGE", "_MOST_DOUBLE"},
+    "compiler/parser/parse.py": {"_DEEPEST"},  # how deep a text may be nested
     "engine/announcer.py": {"QUEUED"},  # what is kept for a listener that is slow
     "engine/meaning.py": {"_MOST"},  # answers that are remembered
     "engine/verify.py": {"_BUCKETS"},
