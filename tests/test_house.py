@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
-from graphlib import CycleError, TopologicalSorter
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,48 +27,27 @@ from grebe.model import Column, TableName
 from grebe.project.vacuum import kept_for
 from grebe.spark.jars import coordinates
 from grebe.spark.session import session_conf
+from tools.house_figures import (
+    circle,
+    classes_of_one_name,
+    figures,
+    imported,
+    modules_of_one_name,
+    trees,
+)
 
 PACKAGE = Path(grebe.__file__).parent
 FORMATS = PACKAGE / "formats"
 
 
-def module_of(file: Path, package: Path = PACKAGE) -> str:
-    """The full name of a file's module."""
-    parts = (package.name, *file.relative_to(package).with_suffix("").parts)
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-def trees(package: Path = PACKAGE) -> dict[str, ast.Module]:
-    """Every module, read."""
-    files = sorted(package.rglob("*.py"))
-    return {module_of(file, package): ast.parse(file.read_text("utf-8")) for file in files}
-
-
-def imported(name: str, tree: ast.Module, known: Mapping[str, object]) -> set[str]:
-    """The modules that one imports: at its top, inside of functions, or for its types only."""
-    found: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            inner = {f"{node.module}.{alias.name}" for alias in node.names}
-            found |= {item if item in known else node.module for item in inner}
-        elif isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-    return (found & known.keys()) - {name}
-
-
-def circle(package: Path) -> list[str]:
-    """The modules of one circle of imports; none when there is none."""
-    known = trees(package)
-    graph = {name: imported(name, tree, known) for name, tree in known.items()}
-    try:
-        TopologicalSorter(graph).prepare()
-    except CycleError as error:
-        return list(error.args[1])
-    return []
+@cache
+def house() -> dict[str, ast.Module]:
+    """Every module of the package, read once."""
+    return trees()
 
 
 def test_no_module_imports_itself_through_others() -> None:
-    assert circle(PACKAGE) == []
+    assert circle(house()) == []
 
 
 @pytest.mark.parametrize(
@@ -86,14 +64,14 @@ def test_every_kind_of_import_closes_a_circle(text: str, tmp_path: Path) -> None
     (package / "__init__.py").write_text("")
     (package / "one.py").write_text(text)
     (package / "two.py").write_text("")
-    assert circle(package) == []
+    assert circle(trees(package)) == []
     (package / "two.py").write_text("from house.one import thing")
-    assert {"house.one", "house.two"} <= set(circle(package))
+    assert {"house.one", "house.two"} <= set(circle(trees(package)))
 
 
 def test_no_table_format_knows_another() -> None:
     """A folder below `formats/` is one; what they share knows none of them."""
-    known = trees()
+    known = house()
     folders = {f"grebe.formats.{path.name}" for path in FORMATS.iterdir() if path.is_dir()}
     assert folders >= {known_format.module.rpartition(".")[0] for known_format in KNOWN}
 
@@ -152,25 +130,33 @@ def no_spark() -> Any:
 
 
 def test_no_two_modules_have_one_name() -> None:
-    """Packages are rooms, and a room's main class may live in a module of its name.
-
-    The formats tell the same story under the same names on purpose: those count once.
-    """
-    found: dict[str, set[str]] = defaultdict(set)
-    for file in PACKAGE.rglob("*.py"):
-        if not file.stem.startswith("__"):
-            inside = file.is_relative_to(FORMATS) and file.parent != FORMATS
-            found[file.stem].add("a format" if inside else module_of(file))
-    assert {name: modules for name, modules in found.items() if len(modules) > 1} == {}
+    assert modules_of_one_name(house()) == {}
+    told = [
+        "grebe.api",
+        "grebe.api.run",
+        "grebe.cli.run",
+        "grebe.formats.a.log",
+        "grebe.formats.b.log",
+    ]
+    assert modules_of_one_name(told) == {"run": {"grebe.api.run", "grebe.cli.run"}}
 
 
 def test_no_two_public_classes_have_one_name() -> None:
-    found: dict[str, list[str]] = defaultdict(list)
-    for module, tree in trees().items():
-        for node in tree.body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                found[node.name].append(module)
-    assert {name: modules for name, modules in found.items() if len(modules) > 1} == {}
+    assert classes_of_one_name(house()) == {}
+    told = {name: ast.parse("class Run: ...\nclass _Own: ...") for name in ("a.b", "a.c")}
+    assert classes_of_one_name(told) == {"Run": ["a.b", "a.c"]}
+
+
+def test_the_figures_of_the_house() -> None:
+    """What `docs/development.md` prints a table of."""
+    found = figures(PACKAGE)
+    assert found["a circle of imports, lazy ones and those for types counted"] == "none"
+    assert (
+        found["names that two modules have"] == found["names that two public classes have"] == "0"
+    )
+    assert int(found["files"]) > 300
+    page = (Path(__file__).parent.parent / "docs" / "development.md").read_text("utf-8")
+    assert [name for name in found if f"| {name} |" not in page] == []
 
 
 FORMER_MODULES = frozenset(
@@ -231,7 +217,7 @@ FORMER_NAMES = frozenset(
 
 
 def test_former_names_are_gone() -> None:
-    known = trees()
+    known = house()
     assert not {name.rpartition(".")[2] for name in known} & FORMER_MODULES
     made = {
         node.name
@@ -390,7 +376,7 @@ def test_names_and_texts_are_quoted_in_one_place() -> None:
 def test_views_are_ordered_in_one_place() -> None:
     """Neither graphlib elsewhere, nor a second function of such a name."""
     users, makers = set(), set()
-    for name, tree in trees().items():
+    for name, tree in house().items():
         for node in tree.body:
             if isinstance(node, (ast.Import, ast.ImportFrom)):
                 names = {alias.name for alias in node.names} | {getattr(node, "module", None)}

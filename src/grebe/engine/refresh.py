@@ -68,7 +68,8 @@ from grebe.model import (
     Version,
     Window,
 )
-from grebe.spark.tuning import WITHOUT_CONSTRAINTS, tune
+from grebe.spark.broken_rules import WITHOUT_CONSTRAINTS
+from grebe.spark.tuning import tune
 from grebe.stored_properties import KEYS
 from grebe.view_timing import APPEND
 

@@ -26,7 +26,8 @@ from grebe.errors import (
 from grebe.formats.base import Source
 from grebe.formats.storage_errors import cause_of, disk_hint
 from grebe.model import Frontier, Position, SourcePoint, TableName, Version
-from grebe.spark.tuning import WITHOUT_CONSTRAINTS, tune
+from grebe.spark.broken_rules import WITHOUT_CONSTRAINTS
+from grebe.spark.tuning import tune
 from grebe.sql_text import PREFIX, made, quote
 from grebe.tabular import Printed
 

@@ -15,6 +15,7 @@ from grebe.config import Settings
 from grebe.errors import ConfigError, MissingExtraError
 from grebe.formats.table_format import table_formats
 from grebe.secrets import REDACTED
+from grebe.spark.broken_rules import BROKEN_RULES
 from grebe.spark.class_archive import archive_options, prepare
 from grebe.spark.jars import ensure_jars, jar_folder
 from grebe.spark.java import Java, find_java
@@ -24,13 +25,6 @@ if TYPE_CHECKING:
 
 _SQLITE = "jdbc:sqlite:"
 _EXCLUDED_RULES = "spark.sql.optimizer.excludedRules"
-BROKEN_RULES = tuple(
-    f"org.apache.spark.sql.catalyst.optimizer.{rule}"
-    for rule in ("PushProjectionThroughUnion", "CombineUnions")
-)
-"""They lose the columns of a correlated subquery that is selected from a UNION ALL (SPARK-59042).
-
-Its fix (apache/spark#58348) is not in Spark 4.1. Every session of ours is opened without them; `tuning.WITHOUT_CONSTRAINTS` is the other half of the cure."""
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _CHEAP_FORKS = "-Djdk.lang.Process.launchMechanism=VFORK" if sys.platform == "linux" else ""
 """Hadoop sets the rights of every file that it writes to a local disk with a process of its own: chmod."""
