@@ -1,7 +1,7 @@
 """Runs the checks and the suites by their shares and prints what each took (`make test`).
 
-A suite is a folder of `tests/`, or of `tests/formats/`: one process with one Spark. Three run side by side, the longest first, so that the two cores
-are never without work.
+A suite is a folder of `tests/`, or of `tests/formats/`: one process with one Spark; folders that start none share a process. Three run side by
+side, the longest first, so that the two cores are never without work.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,9 +33,12 @@ SHARES = {
     "streams": 2.0,
     "repository": 1.0,
     "scheduler": 1.0,
+    "small": 1.0,
     "web": 0.3,
 }
-"""Minutes of a core, in the order in which the suites begin: the longest first."""
+"""Processor minutes, in the order in which the suites begin: the longest first."""
+SMALL = ("api", "codes", "config", "definitions", "registry", "web")
+"""Folders whose tests start no Spark: one process for all of them."""
 AIM_MINUTES = 15
 SLOWEST = 30
 APART = ("delta", "ducklake")
@@ -63,6 +66,8 @@ class Result:
     failed: int
     skipped: int
     minutes: float
+    processor: float = 0.0
+    """Minutes of a core, without the end of a session: the wall's depend on who else is at the machine."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -100,7 +105,8 @@ def run_all() -> list[Result]:
 def suites() -> list[str]:
     """The rooms of `tests/` that have something in them, and the examples in docstrings."""
     tests = ROOT / "tests"
-    rooms = {file.relative_to(tests).parts[0] for file in tests.glob("*/**/test_*.py")}
+    folders = {file.relative_to(tests).parts[0] for file in tests.glob("*/**/test_*.py")}
+    rooms = {"small" if folder in SMALL else folder for folder in folders}
     loose = {"repository"} if any(tests.glob("test_*.py")) else set()
     order = list(SHARES)
     return sorted(
@@ -118,6 +124,9 @@ def run(name: str) -> Result:
         return run_pytest(name, ["--doctest-modules", "--ignore-glob=*/migrations/*", "src"])
     if name == "repository":
         return run_pytest(name, [str(file) for file in sorted((ROOT / "tests").glob("test_*.py"))])
+    if name == "small":
+        found = [ROOT / "tests" / folder for folder in SMALL if (ROOT / "tests" / folder).is_dir()]
+        return run_pytest(name, [str(folder) for folder in found])
     if name in APART:
         return run_pytest(name, [str(ROOT / "tests" / "formats" / name)])
     apart = [f"--ignore={ROOT / 'tests' / name / part}" for part in APART if name == "formats"]
@@ -178,17 +187,21 @@ def counted(name: str, file: Path, code: int, minutes: float) -> Result:
     failed = totals["failures"] + totals["errors"]
     passed = totals["tests"] - failed - totals["skipped"]
     # A pytest that dies after its last test has still failed.
-    return Result(name, passed, failed or int(code != 0), totals["skipped"], minutes)
+    used = sum(seconds for seconds, _ in costs(file)) / 60
+    return Result(name, passed, failed or int(code != 0), totals["skipped"], minutes, used)
+
+
+def costs(file: Path) -> Iterator[tuple[float, str]]:
+    """The processor seconds of each test in a report (`tests/conftest.py` puts them there)."""
+    for case in ElementTree.parse(file).getroot().iter("testcase"):
+        said = {item.get("name"): item.get("value") for item in case.iter("property")}
+        yield float(said.get("processor") or "0"), f"{case.get('classname')}::{case.get('name')}"
 
 
 def slowest() -> list[tuple[float, str]]:
-    """The slowest tests of the last run, with their seconds."""
-    cases = (
-        (float(case.get("time", "0")), f"{case.get('classname')}::{case.get('name')}")
-        for name in suites()
-        if (file := REPORTS / f"{name}.xml").is_file()
-        for case in ElementTree.parse(file).getroot().iter("testcase")
-    )
+    """The slowest tests of the last run, with their processor seconds."""
+    files = (REPORTS / f"{name}.xml" for name in suites())
+    cases = (case for file in files if file.is_file() for case in costs(file))
     return sorted(cases, reverse=True)[:SLOWEST]
 
 
@@ -199,7 +212,7 @@ def page(tests: Sequence[tuple[float, str]]) -> str:
         [
             f"# The slowest {len(tests)} tests of `make test`",
             "",
-            "Seconds as the reports of the last run say them; the first test of a suite pays for Spark's start.",
+            "Processor seconds, as the reports of the last run say them; the first test of a suite pays for Spark's start.",
             "Written by `tools/run_tests.py --slowest`.",
             "",
             "| seconds | test |",
@@ -212,22 +225,25 @@ def page(tests: Sequence[tuple[float, str]]) -> str:
 
 def show_slowest() -> None:
     """Prints where the time goes: what is added to this list needs a reason."""
-    print(f"\nslowest {SLOWEST}, in seconds:")
+    print(f"\nslowest {SLOWEST}, in processor seconds:")
     for seconds, name in slowest():
         print(f"{seconds:7.1f}  {name}")
 
 
 def report(results: Sequence[Result], minutes: float) -> None:
     """Prints the table of shares and, last, the totals."""
-    print(f"\n{'suite':<12} {'passed':>7} {'failed':>7} {'skipped':>8} {'minutes':>8} {'share':>6}")
+    print(
+        f"\n{'suite':<12} {'passed':>7} {'failed':>7} {'skipped':>8} {'minutes':>8} {'of a core':>10} {'share':>6}"
+    )
     for result in results:
         share = SHARES.get(result.name)
-        over = "  over its share" if share and result.minutes > share else ""
+        over = "  over its share" if share and result.processor > share else ""
         print(
             f"{result.name:<12} {result.passed:>7} {result.failed:>7} {result.skipped:>8}"
-            f" {result.minutes:>8.1f} {share or '':>6}{over}"
+            f" {result.minutes:>8.1f} {result.processor:>10.1f} {share or '':>6}{over}"
         )
-    print(f"{'all':<12} {'':>24} {minutes:>8.1f} {AIM_MINUTES:>6}\n")
+    processor = sum(result.processor for result in results)
+    print(f"{'all':<12} {'':>24} {minutes:>8.1f} {processor:>10.1f} {AIM_MINUTES:>6}\n")
     passed, failed, skipped = (
         sum(getattr(result, field) for result in results)
         for field in ("passed", "failed", "skipped")

@@ -25,6 +25,7 @@ from grebe.formats.failpoints import VARIABLE, reach
 from grebe.model import Outcome, State
 from grebe.project import vacuum
 from grebe.spark.session import open_session
+from same_rows import assert_same_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -60,7 +61,7 @@ def shows(shop: Shop, name: str, query: str) -> None:
         shop.project.read(f"{shop.schema}.{name}"),
     ):
         assert found.dtypes == wanted.dtypes
-        assert found.exceptAll(wanted).collect() == wanted.exceptAll(found).collect() == []
+        assert_same_rows(found, wanted)
     shop.project.view(f"{shop.schema}.{name}").verify()
 
 
@@ -147,7 +148,7 @@ def test_a_refresh_that_was_overtaken_does_not_put_the_old_definition_back(
     def check() -> None:
         shown = shop.project.sql(f"SELECT * FROM lake.{name}")
         wanted = shop.project.sql(MOST.format(s=f"lake.{shop.schema}"))
-        assert shown.exceptAll(wanted).collect() == wanted.exceptAll(shown).collect() == []
+        assert_same_rows(shown, wanted)
 
     monkeypatch.setattr(refresh, "reach", overtake)
     (first,) = shop.project.refresh(name)

@@ -13,6 +13,7 @@ from grebe.engine.engine import Engine
 from grebe.engine.refresh import RefreshResult
 from grebe.errors import GrebeError, StepFailedError
 from grebe.model import Outcome, Policy, TableName
+from same_rows import assert_same_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -137,8 +138,7 @@ class Shop:
         """The view is its query over the sources as they are now."""
         shown = self.spark.table(f"lake.{self.schema}.{name}")
         query = self.spark.sql(text.format(s=f"lake.{self.schema}"))
-        assert shown.exceptAll(query).collect() == []
-        assert query.exceptAll(shown).collect() == []
+        assert_same_rows(shown, query)
 
     def batch(self, step: int) -> None:
         """Inserts, updates and deletes on both tables, NULLs, duplicates, rows that come and go."""

@@ -14,6 +14,7 @@ from grebe.engine import refresh, run
 from grebe.engine.engine import Engine
 from grebe.formats.iceberg import commit
 from grebe.registry import Registry
+from same_rows import assert_same_rows
 
 SCHEMA = "crash"
 VIEWS = {
@@ -169,8 +170,7 @@ class Site:
         for name, text in self.views.items():
             shown = self.engine.spark.table(f"lake.{SCHEMA}.{name}")
             query = self.engine.spark.sql(text.replace("crash.", "lake.crash."))
-            assert shown.exceptAll(query).collect() == []
-            assert query.exceptAll(shown).collect() == []
+            assert_same_rows(shown, query)
 
     def forget(self, name: str) -> None:
         view = self.engine.views.pop(f"lake.{name}")

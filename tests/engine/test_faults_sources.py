@@ -19,6 +19,7 @@ from grebe.engine.engine import Engine
 from grebe.engine.source_deltas import Deltas
 from grebe.formats.iceberg import source
 from grebe.model import Outcome, Policy, Reason
+from same_rows import assert_same_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -125,8 +126,7 @@ class Folder:
         assert result.error is None, result.error.explain()
         shown = self.spark.table(f"lake.{self.view}")
         query = self.spark.sql(FED.replace("folders.s.facts", self.table))
-        assert shown.exceptAll(query).collect() == []
-        assert query.exceptAll(shown).collect() == []
+        assert_same_rows(shown, query)
         return result.outcome
 
 

@@ -13,6 +13,7 @@ from grebe.engine import standing
 from grebe.engine.engine import Engine
 from grebe.model import Frontier, Outcome, Policy
 from grebe.spark.session import open_session
+from same_rows import assert_same_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -54,8 +55,7 @@ def orders_of(shop: Shop, name: str) -> str:
 def composed_equals(shop: Shop, name: str, text: str) -> None:
     shown = shop.spark.table(f"lake.{shop.schema}.{name}")
     query = shop.spark.sql(text)
-    assert shown.exceptAll(query).collect() == []
-    assert query.exceptAll(shown).collect() == []
+    assert_same_rows(shown, query)
 
 
 def test_a_child_alone_reads_what_its_parent_shows(shop: Shop) -> None:
