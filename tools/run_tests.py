@@ -25,10 +25,9 @@ SHARES = {
     "cli": 6.0,
     "programs": 4.0,
     "compiler": 3.5,
-    "formats": 3.0,
+    "formats": 5.0,
+    "meaning": 3.5,
     "ducklake": 3.0,
-    "delta": 2.5,
-    "meaning": 2.5,
     "rows": 2.0,
     "streams": 2.0,
     "repository": 1.0,
@@ -41,8 +40,10 @@ SMALL = ("api", "codes", "config", "definitions", "registry", "web")
 """Folders whose tests start no Spark: one process for all of them."""
 AIM_MINUTES = 15
 SLOWEST = 30
-APART = ("delta", "ducklake")
-"""Folders of `tests/formats/` that are suites of their own."""
+APART = ("ducklake",)
+"""Folders of `tests/formats/` that are suites of their own: it needs no Spark for most of what it does."""
+GUESTS = {"meaning": ("compiler/test_laws_spark.py", "compiler/test_lower_spark.py")}
+"""Tests that run in the Spark of another suite: one that is started costs ten seconds, and more until it is warm."""
 PAGE = ROOT / "docs" / "slow-tests.md"
 SIDE_BY_SIDE = 3
 LIMIT_MINUTES = 90
@@ -129,8 +130,12 @@ def run(name: str) -> Result:
         return run_pytest(name, [str(folder) for folder in found])
     if name in APART:
         return run_pytest(name, [str(ROOT / "tests" / "formats" / name)])
-    apart = [f"--ignore={ROOT / 'tests' / name / part}" for part in APART if name == "formats"]
-    return run_pytest(name, [str(ROOT / "tests" / name), *apart])
+    tests = ROOT / "tests"
+    apart = [tests / name / part for part in APART if name == "formats"]
+    elsewhere = [tests / file for files in GUESTS.values() for file in files]
+    left_out = [*apart, *(file for file in elsewhere if file.is_relative_to(tests / name))]
+    here = [tests / name, *(tests / file for file in GUESTS.get(name, ()))]
+    return run_pytest(name, [*map(str, here), *(f"--ignore={path}" for path in left_out)])
 
 
 def run_long(marker: str) -> Result:

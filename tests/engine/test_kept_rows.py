@@ -64,17 +64,13 @@ def test_every_part_is_read_once_and_is_enough(shop: Shop, reads: Reads) -> None
         shop.view(name, text)
     shop.define(*VIEWS)
     shop.refreshed()
-    for step in range(2):
-        reads.clear()
-        shop.batch(step)
-        results = shop.refreshed(jobs=2)
-        assert {result.outcome for result in results.values()} <= {
-            Outcome.INCREMENTAL,
-            Outcome.NO_OP,
-        }
-        kept = [(table, column) for table, column, rows in reads if rows is not None]
-        # Views over orders alone know nothing of the changed customers: they have keys of their own.
-        assert sorted(kept) == [("customers", "cust"), ("orders", "cust"), ("orders", "cust")]
+    reads.clear()
+    shop.batch(0)
+    results = shop.refreshed(jobs=2)
+    assert {result.outcome for result in results.values()} <= {Outcome.INCREMENTAL, Outcome.NO_OP}
+    kept = [(table, column) for table, column, rows in reads if rows is not None]
+    # Views over orders alone know nothing of the changed customers: they have keys of their own.
+    assert sorted(kept) == [("customers", "cust"), ("orders", "cust"), ("orders", "cust")]
 
 
 def test_tables_that_are_small_are_read_as_they_are(

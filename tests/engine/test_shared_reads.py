@@ -68,13 +68,12 @@ def test_both_versions_come_from_one_read(
         shop.view(name, text)
     shop.refreshed()
     shop.sql("INSERT INTO {s}.orders SELECT id, cust, amount, day, score FROM {s}.orders LIMIT 40")
-    for step in range(2):
-        reads.clear()
-        shop.batch(step)
-        results = shop.refreshed()
-        assert {result.outcome for result in results.values()} == {Outcome.INCREMENTAL}
-        assert {run for run, _, _ in reads} == {result.run_id for result in results.values()}
-        assert any(new != old for _, new, old in reads)
+    reads.clear()
+    shop.batch(0)
+    results = shop.refreshed()
+    assert {result.outcome for result in results.values()} == {Outcome.INCREMENTAL}
+    assert {run for run, _, _ in reads} == {result.run_id for result in results.values()}
+    assert any(new != old for _, new, old in reads)
 
 
 def test_small_tables_are_read_as_they_are(shop: Shop, reads: list[tuple[str, int, int]]) -> None:
