@@ -46,6 +46,14 @@ def conflict(name: TableName, run_id: RunId, detail: str) -> ConflictError:
     )
 
 
+def refuse_other_columns(name: TableName, found: Sequence[str], wanted: Sequence[str]) -> None:
+    """Nothing when a storage table that exists already has the columns that it has to have."""
+    if list(found) != list(wanted):
+        raise ConflictError(
+            f'table "{name}" exists with other columns', detail=f"found {', '.join(found)}"
+        )
+
+
 def failed(name: TableName, run_id: RunId, step: str, cause: Exception | None) -> StepFailedError:
     """The error for a step that failed and left nothing visible."""
     return StepFailedError(

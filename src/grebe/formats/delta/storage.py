@@ -7,14 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grebe.errors import ConflictError
 from grebe.formats.base import Committed, Orphan, Write
 from grebe.formats.delta import statements, stats
 from grebe.formats.delta.commit import CHECKPOINT_EVERY, DeltaCommitter
 from grebe.formats.delta.log import Log
 from grebe.formats.delta.position import read_position
 from grebe.formats.delta.schema import DeltaSchema
-from grebe.formats.storage_errors import refused_partitions
+from grebe.formats.storage_errors import refuse_other_columns, refused_partitions
 from grebe.model import Frontier, Partition, Position, RunId, Schema, TableName
 
 if TYPE_CHECKING:
@@ -72,11 +71,7 @@ class DeltaStorage:
         log = self.log()
         metadata, _ = log.described(log.refreshed().head)
         stored = [field.name for field in DeltaSchema.of(metadata).fields]
-        if stored != list(columns):
-            raise ConflictError(
-                f'table "{self.name}" exists with other columns',
-                detail=f"found {', '.join(stored)}",
-            )
+        refuse_other_columns(self.name, stored, list(columns))
 
     def position(self) -> Position:
         """The last published frontier and the version it was read at."""

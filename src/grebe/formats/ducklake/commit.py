@@ -48,7 +48,7 @@ from grebe.formats.ducklake.state import read_state
 from grebe.formats.ducklake.versions import VersionPoint, current
 from grebe.formats.ducklake.writes import DuckLakeWriter
 from grebe.formats.failpoints import reach
-from grebe.formats.storage_errors import disk_hint, refuse_untrusted
+from grebe.formats.storage_errors import conflict, failed, refuse_untrusted, unknown
 from grebe.model import Frontier, Position, RunId, TableName
 from grebe.program.duckdb_text import ident, literal
 
@@ -344,36 +344,15 @@ class DuckLakeCommitter:
             log.warning('table "%s": files of run %s stay: %s', self.name, run_id, error)
 
     def _conflict(self, run: DuckLakeRun, detail: str) -> ConflictError:
-        return ConflictError(
-            f'somebody else moved table "{self.name}" first',
-            detail=detail,
-            hint="refresh again",
-            run_id=run.id,
-        )
+        return conflict(self.name, run.id, detail)
 
     def _failed(self, run: DuckLakeRun, step: str, cause: Exception | None) -> StepFailedError:
-        return StepFailedError(
-            f'run "{run.id}" cannot {step} on table "{self.name}"',
-            detail=_first_line(cause),
-            hint=disk_hint(cause),
-            run_id=run.id,
-            step=step,
-        )
+        return failed(self.name, run.id, step, cause)
 
     def _unknown(self, run: DuckLakeRun, cause: Exception | None) -> UnknownOutcomeError:
-        return UnknownOutcomeError(
-            f'it is unknown whether run "{run.id}" landed in table "{self.name}"',
-            detail=_first_line(cause),
-            hint="nothing was deleted; the next refresh reads the table and knows",
-            run_id=run.id,
-            step="publish",
-        )
+        return unknown(self.name, run.id, "publish", cause)
 
 
 def fence(lake: Session, name: TableName) -> None:
     """Touch the frontier's row: a transaction that is still under way can no longer commit."""
     lake.insist(fence_statement(lake, name, uuid4().hex))
-
-
-def _first_line(error: BaseException | None) -> str:
-    return str(error).strip().replace("\n", " ") if error is not None else "no cause known"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import ParseError, exp
 
-from grebe.errors import ConflictError, SourceError, StepFailedError, UnknownTableError
+from grebe.errors import SourceError, StepFailedError, UnknownTableError
 from grebe.formats.base import Committed, Orphan, Write
 from grebe.formats.ducklake.catalog_rows import CatalogRows
 from grebe.formats.ducklake.commit import DuckLakeCommitter, fence
@@ -21,7 +21,12 @@ from grebe.formats.ducklake.staged_rows import (
     registered,
     remove_unregistered,
 )
-from grebe.formats.storage_errors import refused_partitions, reserved_column, unknown_partition
+from grebe.formats.storage_errors import (
+    refuse_other_columns,
+    refused_partitions,
+    reserved_column,
+    unknown_partition,
+)
 from grebe.model import Frontier, Partition, Position, RunId, Schema, TableName
 from grebe.program.duckdb_text import ident, literal
 
@@ -69,11 +74,7 @@ class DuckLakeStorage:
             table = CatalogRows(lake).table(self.name)
             stored = CatalogRows(lake).columns(table, CatalogRows(lake).newest().id)
             found = [field.name for field in stored]
-            if found != list(schema.names):
-                raise ConflictError(
-                    f'table "{self.name}" exists with other columns',
-                    detail=f"found {', '.join(found)}",
-                )
+            refuse_other_columns(self.name, found, list(schema.names))
             # Rows in the catalog itself would be read one by one; the views' readers are Spark.
             lake.rows(
                 f"CALL {ident(lake.alias)}.set_option('data_inlining_row_limit', 0,"

@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grebe.errors import ConflictError
 from grebe.formats.base import Committed, Orphan, Write
 from grebe.formats.iceberg import statements
 from grebe.formats.iceberg.commit import IcebergCommitter
 from grebe.formats.iceberg.driver_commit import SnapshotWriter
 from grebe.formats.iceberg.history import HistoryReader, Lineage, SparkReader, first_seen
 from grebe.formats.iceberg.position import find_run, read_position, run_of
-from grebe.formats.storage_errors import refused_partitions
+from grebe.formats.storage_errors import refuse_other_columns, refused_partitions
 from grebe.model import Frontier, Partition, Position, RunId, Schema, TableName
 
 if TYPE_CHECKING:
@@ -71,11 +70,7 @@ class IcebergStorage:
                 raise refused_partitions(partitions, error) from error
             raise
         stored = [field.name for field in self.session.table(self.name.quoted()).schema.fields]
-        if stored != list(columns):
-            raise ConflictError(
-                f'table "{self.name}" exists with other columns',
-                detail=f"found {', '.join(stored)}",
-            )
+        refuse_other_columns(self.name, stored, list(columns))
 
     def position(self) -> Position:
         """The last published frontier and the version it was read at."""
