@@ -23,9 +23,9 @@ SHARES = {
     "check": 0.5,
     "engine": 7.0,
     "cli": 6.0,
+    "formats": 5.0,
     "programs": 4.0,
     "compiler": 3.5,
-    "formats": 5.0,
     "meaning": 3.5,
     "ducklake": 3.0,
     "rows": 2.0,
@@ -33,7 +33,6 @@ SHARES = {
     "repository": 1.0,
     "scheduler": 1.0,
     "small": 1.0,
-    "web": 0.3,
 }
 """Processor minutes, in the order in which the suites begin: the longest first."""
 SMALL = ("api", "codes", "config", "definitions", "registry", "web")
