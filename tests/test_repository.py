@@ -162,11 +162,42 @@ def test_suites_are_counted_from_their_report(
 
 def test_the_last_line_is_the_total(capsys: pytest.CaptureFixture[str]) -> None:
     run_tests = tool("run_tests")
-    results = [run_tests.Result("check", 4, 0, 0, 0.5), run_tests.Result("formats", 9, 1, 2, 7.0)]
+    results = [
+        run_tests.Result("check", 4, 0, 0, 0.5),
+        run_tests.Result("formats", 9, 1, 2, 7.0, 6.0),
+    ]
     run_tests.report(results, 7.5)
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1] == "13 passed, 1 failed, 2 skipped"
     assert any("formats" in line and "over its share" in line for line in lines)
+
+
+def test_what_a_test_costs_is_read_from_the_report(tmp_path: Path) -> None:
+    file = tmp_path / "report.xml"
+    file.write_text(
+        '<testsuites><testsuite tests="1"><testcase classname="a" name="b" time="9"><properties>'
+        '<property name="processor" value="90.0"/></properties></testcase></testsuite></testsuites>'
+    )
+    run_tests = tool("run_tests")
+    assert list(run_tests.costs(file)) == [(90.0, "a::b")]
+    assert run_tests.counted("suite", file, 0, 5.0).processor == 1.5
+
+
+def test_every_file_of_tests_runs_in_exactly_one_suite(monkeypatch: pytest.MonkeyPatch) -> None:
+    run_tests = tool("run_tests")
+    ran: list[Path] = []
+
+    def collected(_name: str, arguments: list[str], **_: bool) -> None:
+        left_out = [Path(item.removeprefix("--ignore=")) for item in arguments if "ignore=" in item]
+        for place in (Path(item) for item in arguments if not item.startswith("--")):
+            found = place.rglob("test_*.py") if place.is_dir() else [place]
+            ran.extend(f for f in found if not any(f.is_relative_to(out) for out in left_out))
+
+    monkeypatch.setattr(run_tests, "run_pytest", collected)
+    for suite in run_tests.suites():
+        if suite != "docstrings":
+            run_tests.run(suite)
+    assert sorted(ran) == sorted((ROOT / "tests").rglob("test_*.py"))
 
 
 # --- evidence -----------------------------------------------------------------------------------
