@@ -119,7 +119,8 @@ def alter(
 
 def _alter_stream(workspace: Workspace, view: Definition, given: Given) -> TableName:
     """Another definition for the events that come from now on; the stored rows stay."""
-    if given.definition is None or given.policy or given.timing:
+    timed = any(value is not None for value in given.timing.values())
+    if given.definition is None or given.policy or timed:
         raise DefinitionError(
             f'view "{view.name}" is a stream view: it has no policy, lag or schedule',
             hint="give its new definition as JSON, with another $refresh if that is to change",

@@ -12,7 +12,6 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from importlib.metadata import version as package_version
 from typing import Any, Final
 
 from grebe.errors import ConflictError, UnknownOutcomeError
@@ -25,7 +24,7 @@ from grebe.streams.definition import StreamDefinition, declared_stream
 from grebe.streams.event_columns import action_table, event_table_rows, stored_schema
 from grebe.streams.event_memory import EventMemory
 from grebe.streams.event_plan import CommitPlan
-from grebe.streams.ingest import TRIES, source_name
+from grebe.streams.ingest import TRIES, VERSION, source_name
 from grebe.streams.landed import Batch, Incoming, SourceWindow, position_text, positions_of, unseen
 
 PLACES: Final = ("inbox.begun", "inbox.stored")
@@ -147,7 +146,7 @@ class Inbox:
             sources=((source_name(self.stream), point),),
             fingerprint="inbox",
             run_id=RunId(uuid.uuid4().hex[:12]),
-            engine_version=package_version("grebe"),
+            engine_version=VERSION,
             state_layout=LAYOUT,
         )
 

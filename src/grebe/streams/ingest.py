@@ -6,13 +6,14 @@ commit is refused when the table has moved since. Whoever loses reads again and 
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from importlib.metadata import version as package_version
 from typing import Any, Final
 
@@ -31,11 +32,19 @@ from grebe.streams.landed import Batch, advanced, position_text, unseen
 from grebe.streams.letters import MARK, DeadLetter, event_digest, letter_text, raw_of
 from grebe.streams.row_making import EventRows
 from grebe.streams.totals import Ingested, Totals
+from grebe.thresholds import EVENT_FILES
+
+log = logging.getLogger(__name__)
 
 PLACES: Final = ("stream.begun", "stream.known", "stream.made", "stream.stored")
 """The places between the steps of an ingest, in order, where tests can interfere."""
+VERSION: Final = package_version("grebe")
 TRIES: Final = 60
 """How often somebody else may be first; each time somebody's events landed."""
+AGED: Final = 16 * EVENT_FILES
+"""Commits after which rows that are too old are looked for."""
+KEPT: Final = timedelta(days=7)
+"""How long files stay that only old versions name: children may still read those."""
 WATCHED: Final = 1000
 """Events of which at least half have to become rows, where they wait in their source."""
 DEFINITION: Final = "definition"
@@ -57,6 +66,7 @@ class EventWriter:
     memory: EventMemory = field(init=False)
     waiting: Totals = field(default_factory=Totals)
     """What was counted and is in no commit yet: batches that were known as a whole."""
+    _stored: int = 0
     _lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
     _fates: deque[bool] = field(default_factory=lambda: deque(maxlen=WATCHED), repr=False)
 
@@ -90,6 +100,7 @@ class EventWriter:
         with self._lock:
             begun = time.monotonic()
             found = self._store(batch, stop=stop, doubtful=doubtful)
+            self._keep_up(found)
             return Ingested(
                 found.received,
                 found.events,
@@ -127,6 +138,19 @@ class EventWriter:
                 reach("stream.stored")
                 return plan.totals
         raise conflict(self.table.name, RunId("ingest"), f"others were first {TRIES} times")
+
+    def _keep_up(self, stored: Totals) -> None:
+        """Now and then few files are made of many; what fails there is made up for by the next time."""
+        self._stored += 1 if stored.batches else 0
+        if not stored.batches or self._stored % EVENT_FILES:
+            return
+        try:
+            self.table.compact()
+            if self.definition.retention is not None and self._stored % AGED == 0:
+                self.retire(self.clock() - self.definition.retention)
+                self.table.expire(self.clock() - KEPT)
+        except Exception as error:  # the events are stored, whatever becomes of their files
+            log.warning('table "%s": no upkeep: %s', self.table.name, error)
 
     # --- what is to be stored -------------------------------------------------------------------
 
@@ -232,7 +256,7 @@ class EventWriter:
             sources=((name, SourcePoint(identity, version, at, self.digest)),),
             fingerprint=self.fingerprint,
             run_id=run_id,
-            engine_version=package_version("grebe"),
+            engine_version=VERSION,
             state_layout=LAYOUT,
             values=tuple(sorted(values.items())),
         )
