@@ -490,6 +490,11 @@ CODES: Final[dict[str, Code]] = {
     ),
     "request-too-large": Code("A request is larger than allowed.", "send it in parts", _SERVER),
     "bad-limit": Code("The number of runs that is asked for is none.", "write 1 to 1000", _SERVER),
+    "spark-not-here": Code(
+        "A table can only be seen by Spark, and the loop has none.",
+        "keep it in a catalog that is read without Spark, or refresh its views by `grebe refresh`",
+        _STATUS,
+    ),
     "bad-trigger": Code(
         "The text is not a trigger, or a setting belongs to another trigger than the view's.",
         'write TRIGGER ON UPDATE, or trigger = "update"',

@@ -22,6 +22,7 @@ from grebe.project import (
     plans,
     reading,
     refreshing,
+    stopping,
     stream_numbers,
     stream_views,
     verifying,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from grebe.engine.engine import Engine
     from grebe.engine.verify import Report
     from grebe.registry import Registry
+    from grebe.scheduler.loop import Loop
 
 
 class Project:
@@ -386,6 +388,31 @@ class Project:
         """
         chosen = Policy.FULL if full else policy_given(policy)
         return Results(refreshing.refresh(self.workspace, selection, chosen, jobs))
+
+    def refresh_due(self, selection: Selection = None) -> Results:
+        """Refresh what is due now, once: for cron, Airflow and other schedulers."""
+        from grebe.scheduler.sweep import sweep
+
+        chosen = [selection] if isinstance(selection, str) else list(selection or ())
+        return Results(sweep(self.workspace, chosen))
+
+    def scheduler(self, selection: Selection = None, *, jobs: int | None = None) -> Loop:
+        """The loop of `grebe serve`, to be run in a thread: `with project.scheduler(): …`.
+
+        A worker process beside it does the refreshes; Spark is not started here.
+        """
+        from grebe.scheduler.loop import Loop
+
+        chosen = [selection] if isinstance(selection, str) else list(selection or ())
+        return Loop(self.settings, chosen, jobs=jobs)
+
+    def notify(self, source: str) -> None:
+        """Say that a table moved: the scheduler looks at it next.
+
+        Raises:
+            UnknownTableError: no view reads it.
+        """
+        stopping.hint(self.workspace, source)
 
     def verify(self, selection: Selection = None, *, sample: float | None = None) -> list[Report]:
         """Reports that the chosen views equal their queries at their frontiers.

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, Unpack, cast, overload
 
 from grebe.engine.preview import RefreshPreview
 from grebe.model import Policy, State, TableName
-from grebe.project import lifecycle, plans, reading
 from grebe.project.arrow_rows import arrow_rows, frame_of
+from grebe.project import lifecycle, plans, reading, stopping
 from grebe.project.explained import Explained, explain_view
 from grebe.project.given import Given, policy_given
 from grebe.project.past_runs import history
@@ -205,6 +205,21 @@ class View(Tabular):
             Given(None, sql, policy, {"lag": lag, "schedule": schedule, **timing}),
         )
         lifecycle.alter(self.workspace, view, given, dict(properties or {}))
+        return self
+
+    def suspend(self, reason: str = "") -> View:
+        """Let no run of the view begin by itself any more, until `resume`."""
+        stopping.suspend(self.workspace, self.workspace.named(self.name), reason)
+        return self
+
+    def resume(self) -> View:
+        """Let the view be refreshed by itself again: it is due, and what failed is forgotten."""
+        stopping.resume(self.workspace, self.workspace.named(self.name))
+        return self
+
+    def ask(self) -> View:
+        """Make the view due: the scheduler refreshes it next."""
+        stopping.ask(self.workspace, self.workspace.named(self.name))
         return self
 
     def drop(self, *, cascade: bool = False) -> tuple[TableName, ...]:

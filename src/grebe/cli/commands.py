@@ -12,6 +12,7 @@ import typer
 from grebe.cli import stream_commands
 from grebe.cli.grouped_help import GroupedHelp
 from grebe.cli.output import CommandSession, Format, print_out, show
+from grebe.cli.serving import register as register_serving
 
 if TYPE_CHECKING:
     from grebe.api import Project
@@ -367,6 +368,9 @@ def doctor(
     found = examine(session.folder)
     session.show(found, output)
     return 1 if any(not item.ok for item in found) else 0
+
+
+register_serving(app)
 
 
 def _file_or_name(what: str, folder: Path) -> str | Path:

@@ -12,6 +12,7 @@ from grebe.errors import GrebeError, RegistryError
 from grebe.model import Position, TableName
 from grebe.project.definitions import Definition
 from grebe.project.ownership import PROPERTY, project_id
+from grebe.registry import activity_rows
 from grebe.registry.records import ViewRecord
 from grebe.stored_properties import KEYS, StoredProperties, pairs_of
 from grebe.tabular import Tabular
@@ -134,6 +135,9 @@ def _write_lost_records(
                 newest[name] = (moment, properties)
     for name, (_, found) in sorted(newest.items()):
         workspace.registry.change_view(_record(name, found), None)
+        if reason := found.get(KEYS["suspended"]):
+            with workspace.registry.database.writing() as connection:
+                activity_rows.suspend(connection, name, reason)
     return tuple(sorted(newest)), tuple(sorted(others)), tuple(problems)
 
 

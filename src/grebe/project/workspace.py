@@ -58,6 +58,12 @@ class Workspace:
         """What stores events, by view: each knows what landed."""
         self.inboxes: dict[str, Inbox] = {}
 
+    def open_registry_again(self) -> None:
+        """Give up the registry that was opened: another one is in its place."""
+        opened = self.__dict__.pop("registry", None)
+        if opened is not None:
+            opened.close()
+
     def close(self) -> None:
         """Give the registry's connections back; Spark goes on, it may be somebody else's too."""
         for _, writer in self.stream_writers.values():

@@ -95,3 +95,8 @@ def listed(connection: sa.Connection) -> dict[str, PollRow]:
                 row.claimed_at,
             )  # fmt: skip
     return found
+
+
+def time(connection: sa.Connection) -> float:
+    """The database's time."""
+    return float(connection.execute(sa.select(clock())).scalar_one())

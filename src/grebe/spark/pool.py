@@ -28,6 +28,8 @@ class Pool:
     idle: list[tuple[SparkSession, float]] = field(default_factory=list)
     """Each with the time of its last use."""
     guard: threading.Lock = field(default_factory=threading.Lock)
+    lent: list[SparkSession] = field(default_factory=list)
+    """Sessions in use."""
 
     @contextmanager
     def lend(self) -> Iterator[Callable[[], SparkSession]]:
@@ -37,13 +39,23 @@ class Pool:
         def session() -> SparkSession:
             if not taken:
                 taken.append(self._take())
+                with self.guard:
+                    self.lent.append(taken[0])
             return taken[0]
 
         try:
             yield session
         finally:
             with self.guard:
+                self.lent = [spark for spark in self.lent if spark not in taken]
                 self.idle += [(spark, time.monotonic()) for spark in taken]
+
+    def interrupt(self) -> None:
+        """Stop what the sessions in use run now."""
+        with self.guard:
+            lent = list(self.lent)
+        for spark in lent:
+            spark.interruptAll()
 
     def _take(self) -> SparkSession:
         while True:

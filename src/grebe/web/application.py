@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from grebe.errors import GrebeError
-from grebe.web import health, stream_routes, views_json
+from grebe.web import asked, health, stream_routes, views_json
 from grebe.web.access import Guard
 from grebe.web.answers import failed
 from grebe.web.served import Served
@@ -21,6 +21,7 @@ ROOMS: Final[tuple[Callable[[Served], Sequence[BaseRoute]], ...]] = (
     health.routes,
     views_json.routes,
     stream_routes.routes,
+    asked.routes,
 )
 
 
