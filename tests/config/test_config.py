@@ -265,3 +265,32 @@ def test_a_file_of_ducklake_is_one_of_the_folder_not_of_where_one_stands(
 ) -> None:
     (tmp_path / "grebe.toml").write_text(f'[catalogs.c]\nformat = "ducklake"\nuri = "{said}"\n')
     assert load(tmp_path).catalog("c").uri == meant.format(tmp_path)
+
+
+def test_notices_of_the_scheduler(tmp_path: Path) -> None:
+    (tmp_path / "grebe.toml").write_text(
+        "[scheduler]\njobs = 3\n[[scheduler.notices]]\nkinds = ['late', 'suspended']\n"
+        "webhook = 'https://hooks.example/x'\nsecret = '${HOOK}'\n"
+        "[[scheduler.notices]]\ncommand = ['notify', '--json']\n"
+    )
+    found = load(tmp_path, {"HOOK": "s3cret-of-the-hook"}).scheduler
+    assert found.jobs == 3
+    assert [(sink.kinds, sink.webhook, sink.command) for sink in found.notices] == [
+        (("late", "suspended"), "https://hooks.example/x", ()),
+        ((), None, ("notify", "--json")),
+    ]
+    assert found.notices[0].secret == "s3cret-of-the-hook"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[[scheduler.notices]]\nkinds = ['late']", "go nowhere"),
+        ("[[scheduler.notices]]\nwebhook = 'https://x'\ncommand = ['y']", "two places"),
+        ("[[scheduler.notices]]\nwebhook = 'https://x'\nkinds = ['lat']", "no kind of notice"),
+        ("[scheduler]\npoll = 'often'", "not a length of time"),
+        ("[scheduler]\ncatch_up = 'two'", "scheduler.catch_up"),
+    ],
+)
+def test_what_the_scheduler_cannot_be_told(tmp_path: Path, text: str, says: str) -> None:
+    assert says in refused(tmp_path, text).message

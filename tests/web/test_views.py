@@ -11,7 +11,7 @@ from starlette.requests import Request
 from grebe.api import Project
 from grebe.errors import DefinitionError, RegistryError
 from grebe.model import Outcome
-from grebe.registry import RunRecord
+from grebe.registry import RunRecord, activity_rows, polls
 from grebe.web.answers import body_of, object_in
 from web.conftest import Serve
 
@@ -81,3 +81,25 @@ def test_a_loop_with_a_problem_or_a_registry_that_is_gone_is_not_ready(
     assert client.get("/readyz").status_code == 503
     assert client.get("/api/v1/runs").status_code == 503
     assert client.get("/healthz").status_code == 200
+
+
+def test_what_people_ask_for_is_written_down_and_wakes_the_loop(
+    serve: Serve, project: Project
+) -> None:
+    (project.settings.folder / "views" / "main.two.sql").write_text("SELECT a FROM main.orders")
+    woken: list[bool] = []
+    client = serve(wake=lambda: woken.append(True))
+    assert client.post("/api/v1/refresh/main.one").status_code == 202
+    said = client.post("/api/v1/refresh/main.on")
+    assert (said.status_code, said.json()["error"]["code"]) == (404, "unknown-view")
+    assert client.get("/api/v1/refresh/main.one").status_code == 405
+    assert client.post("/api/v1/notify", json={"source": "main.orders"}).status_code == 202
+    said = client.post("/api/v1/notify", json={"source": "main.order"})
+    assert said.status_code == 404
+    assert said.json()["error"]["hint"] == 'did you mean "lake.main.orders"?'
+    for sent in ({}, {"source": 1}, []):
+        assert client.post("/api/v1/notify", json=sent).status_code == 400
+    assert len(woken) == 2
+    with project.registry.database.reading() as connection:
+        assert activity_rows.listed(connection)[1]["lake.main.one"].wanted
+        assert polls.listed(connection)["lake.main.orders"].claimed_at == 0

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, Unpack, cast, overload
 
 from grebe.engine.preview import RefreshPreview
 from grebe.model import Policy, State, TableName
-from grebe.project.arrow_rows import arrow_rows, frame_of
 from grebe.project import lifecycle, plans, reading, stopping
+from grebe.project.arrow_rows import arrow_rows, frame_of
 from grebe.project.explained import Explained, explain_view
 from grebe.project.given import Given, policy_given
 from grebe.project.past_runs import history

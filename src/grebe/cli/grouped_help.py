@@ -15,7 +15,7 @@ GROUPS: Final = (
     ("Look", ("status", "plan", "explain", "history", "dag", "verify", "retention")),
     ("Change", ("alter", "drop", "vacuum")),
     ("Streams", ("streams", "ingest", "dead", "replay")),
-    ("Keep", ("recover", "adopt")),
+    ("Keep", ("serve", "suspend", "resume", "recover", "adopt")),
 )
 _OTHERS: Final = "More"
 _START: Final = "grebe init shop && cd shop && grebe refresh && grebe status"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from grebe.cli.find_project import find_project
 from grebe.cli.output import CommandSession, Format, print_error, print_out, show
 from grebe.errors import ConfigError
 
@@ -24,9 +25,9 @@ Output = Annotated[Format, typer.Option("-o", "--output", help="How the result i
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
-    app.command()(serve)
-    app.command()(suspend)
-    app.command()(resume)
+    app.command(epilog="Example: grebe serve · grebe serve --once 'sales.*'")(serve)
+    app.command(epilog="Example: grebe suspend daily --reason 'cleaning up'")(suspend)
+    app.command(epilog="Example: grebe resume daily")(resume)
 
 
 def serve(  # noqa: PLR0913  every option of the command
@@ -73,7 +74,7 @@ def run_loop(
     from grebe.config import load
     from grebe.scheduler.loop import Loop
 
-    settings = load(session.folder)
+    settings = load(find_project(session.folder))
     with ExitStack() as closing:
         say = None if session.quiet else print_out
         loop = Loop(settings, selection, jobs=jobs, say=say)

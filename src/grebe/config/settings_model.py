@@ -19,10 +19,7 @@ HOME_NAME = ".grebe"
 PLACE_NAME = "place.json"
 EMBEDDED_CATALOG = "lake"
 DEFAULT_SCHEMA = "main"
-NOTICE_KINDS = (
-    "late", "in-time", "failing", "suspended", "resumed", "lag-unreachable", "needs-rebuild",
-    "differs",
-)  # fmt: skip
+NOTICE_KINDS = ("late", "in-time", "failing", "suspended", "lag-unreachable", "differs")
 """What people can be told of."""
 
 

@@ -316,6 +316,12 @@ def _leaves(table: Mapping[str, object], path: KeyPath) -> Iterator[tuple[KeyPat
             yield (*path, name), ""
         elif isinstance(value, Mapping):
             yield from _leaves(value, (*path, name))
+        elif (*path, name) == ("scheduler", "notices") and isinstance(value, list):
+            for number, item in enumerate(value):
+                if isinstance(item, Mapping):
+                    yield from _leaves(item, (*path, name, str(number)))
+        elif path[:2] == ("scheduler", "notices") and isinstance(value, list):
+            yield (*path, name), BETWEEN.join(str(item) for item in value)
         else:
             yield (*path, name), value
 

@@ -19,7 +19,7 @@ from grebe.project.seeds import make_missing
 from grebe.project.selection import Selection
 from grebe.project.stream_views import refreshed as refreshed_stream
 from grebe.project.vacuum import expire_old
-from grebe.view_graph import levels
+from grebe.view_graph import levels, with_parents
 
 if TYPE_CHECKING:
     from grebe.project.workspace import Workspace
@@ -42,8 +42,10 @@ def refresh(
     begun = time.monotonic()
     views = workspace.written()
     names = list(workspace.selected(views, selection))
-    levels({name: view.parents_among(views) for name, view in views.items()})
     end_dead_runs(workspace, views)
+    if skips_held:  # whoever schedules is not stopped by a circle elsewhere
+        views = _needed(views, names)
+    levels({name: view.parents_among(views) for name, view in views.items()})
     streams = [name for name in names if views[name].stream is not None]
     names = [name for name in names if name not in streams]
     # First: what waits in a stream is no version of a table that somebody could compare.
@@ -58,6 +60,7 @@ def refresh(
             return _with_notes([*pulled, *done], views)
     if make_missing(workspace):
         views = workspace.written()
+        views = _needed(views, names) if skips_held else views
     chosen = tuple(views[name].name for name in names)
     workspace.tell(CycleStarted(run_id, chosen, datetime.now(UTC)))
     try:
@@ -77,6 +80,13 @@ def refresh(
     kept = [item for item in done if item.outcome is not Outcome.FAILED]
     expire_old(workspace, [str(item.view) for item in kept if str(item.view) not in streams])
     return _with_notes(done, views)
+
+
+def _needed(views: Mapping[str, Definition], names: Iterable[str]) -> dict[str, Definition]:
+    """Some views, and all that they read."""
+    parents = {name: view.parents_among(views) for name, view in views.items()}
+    wanted = with_parents(names, parents)
+    return {name: view for name, view in views.items() if name in wanted}
 
 
 def refresh_one(

@@ -250,7 +250,8 @@ class RegistryBoard:
 
     def is_nothing(self, run: PlannedRun) -> bool:
         """True when no view of a run has anything to do: its time came, and no source moved."""
-        if self._sight is None or run.is_check:
+        asked = any(member.trigger is Trigger.MANUAL for member in run.members)
+        if self._sight is None or run.is_check or asked:
             return False
         known = self._sight.known
         return not any(known[name].stale or self.wishes[name].always_runs for name in run.names)
