@@ -104,7 +104,7 @@ def _server(
     hosts = frozenset() if shown and not is_loopback(host) and not others else LOOPBACK | others
     project = Project(settings)
     closing.callback(project.close)
-    served = Served(project, shown, hosts, loop.state, loop.wake)
+    served = Served(project, shown, hosts, loop=loop.state, wake=loop.wake, closing=closing)
     server = closing.enter_context(Server(served, bind(host, port)))
     where, number = server.address
     print_error(f"listening at http://{where}:{number}")
