@@ -13,6 +13,7 @@ from grebe.config import Settings
 from grebe.engine import kept_rows
 from grebe.engine.kept_rows import Kept, NearRows
 from grebe.errors import InternalError
+from grebe.formats.iceberg.source import IcebergSource
 from grebe.model import Outcome
 
 if TYPE_CHECKING:
@@ -123,9 +124,15 @@ def test_a_column_that_only_another_view_reads_and_the_window_lacks(
     assert any(kept for _, _, kept in reads)
 
 
+def by_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where the driver cannot read the files: Spark brings the rows."""
+    monkeypatch.setattr(IcebergSource, "rows_on_driver", lambda *_given: None)
+
+
 def test_a_result_that_is_too_large_for_the_driver(
     shop: Shop, reads: Reads, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    by_spark(monkeypatch)
     monkeypatch.setattr(kept_rows, "collect", lambda _frame: None)
     shop.view("above", MORE["above"])
     shop.refreshed()
@@ -141,6 +148,7 @@ def test_rows_that_do_not_hold_their_change_are_a_bug(
     shop.view("above", MORE["above"])
     shop.refreshed()
     shop.sql("INSERT INTO {s}.orders VALUES (7000, 4, 50, DATE'2026-01-01', 0.5)")
+    by_spark(monkeypatch)
     plain = kept_rows.collect
     monkeypatch.setattr(kept_rows, "collect", lambda frame: plain(frame.where("id < 7000")))
     error = shop.failed("above")
