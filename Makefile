@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN = .venv/bin/python
 
 .DEFAULT_GOAL = help
-.PHONY: help ready demo check fix test test-all test-laws test-races test-crash test-cluster bench lock clean
+.PHONY: help ready demo check fix test test-all test-laws test-races test-crash test-cluster bench package lock clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -33,6 +33,9 @@ test-all: test test-laws test-races test-crash test-cluster  ## all of it; the l
 
 bench: ready  ## the benchmarks, one after the other
 	@$(RUN) -m benchmarks
+
+package: ready  ## wheel, sdist, list of components, list of licences, in dist/
+	@$(RUN) tools/package.py
 
 lock: ready  ## write the lock files anew (needs the network)
 	@$(RUN) tools/lock.py

@@ -34,7 +34,9 @@ ONLY_WHEN_MISSING = "java"
 def main() -> None:
     """Resolves both sets, then the jars."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extras = [name for name in project["optional-dependencies"] if name != ONLY_WHEN_MISSING]
+    extras = [
+        name for name in project["optional-dependencies"] if name not in (ONLY_WHEN_MISSING, "all")
+    ]
     chosen = [word for name in extras for word in ("--extra", name)]
     with tempfile.TemporaryDirectory() as scratch:
         venv.create(scratch, with_pip=True)

@@ -54,10 +54,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sys.stderr.write(masked("".join(format_exception(error))))
         report(_unexpected(error), as_json=_wants_json(given))
         return FAILED
+    if arguments is None:
+        _make_archive_later()
     if code == _INTERRUPTED:
         sys.stderr.write("stopped; nothing of an unfinished refresh is visible\n")
         return _INTERRUPTED
     return code if isinstance(code, int) else OK
+
+
+def _make_archive_later() -> None:
+    """What later starts of Spark gain by is made when the answer stands there, and nobody waits for it."""
+    session = sys.modules.get("grebe.spark.session")
+    if session is not None:
+        session.archive_later()
 
 
 def _shared_first(arguments: Sequence[str]) -> list[str]:

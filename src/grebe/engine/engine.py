@@ -110,7 +110,7 @@ class Engine:
     def spark(self) -> SparkSession:
         """The session in use, started at first use."""
         if self.started is None:
-            self.started = open_session(self.settings, self.given)
+            self.started = open_session(self.settings, self.given, self.tell)
         return self.started
 
     def compile(self, definition: ViewDefinition) -> CompiledView:

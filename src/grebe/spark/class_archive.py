@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -59,6 +60,27 @@ def prepare(java: Java, jars: Sequence[Path]) -> Path | None:
                 _make(java, folder, _key(java, jars))
                 _forget_old(folder)
     return archive_file(java, jars)
+
+
+def begin_to_prepare(java: Java, jars: Sequence[Path]) -> bool:
+    """Make a missing archive in a process that nobody waits for; False when nothing is to be made."""
+    if _kept(java, jars) is not None:
+        return False
+    ours = {name: value for name, value in os.environ.items() if not name.startswith("GREBE_")}
+    ours |= {"GREBE_CACHE": str(cache_folder()), "GREBE_SPARK__JAVA": str(java.home)}
+    nice = ["nice", "-n", "19"] if shutil.which("nice") else []
+    with suppress(OSError):  # it only would have saved time
+        subprocess.Popen(
+            [*nice, sys.executable, "-m", "grebe.spark.class_archive"],
+            cwd=cache_folder(),
+            env=ours,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        return True
+    return False
 
 
 def _key(java: Java, jars: Sequence[Path]) -> str:

@@ -13,13 +13,16 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from filelock import FileLock
 
 from grebe.config import cache_folder, load
 from grebe.errors import ConfigError
+from grebe.events import Preparing, Tell, unheard
 from grebe.formats.table_format import table_formats
 from grebe.spark.java import Java, find_java
 
@@ -29,6 +32,9 @@ def coordinates() -> tuple[str, ...]:
     return tuple(jar for form in table_formats() for jar in form.jars)
 
 
+ALL_BYTES = 75_246_599
+"""Of the locked jars together."""
+WHAT = "fetching Iceberg and Delta for Spark once per machine"
 LOCK = Path(__file__).with_name("jars.lock")
 
 
@@ -45,7 +51,10 @@ def jar_folder(cache: Path | None = None) -> Path:
 
 
 def ensure_jars(
-    java: Java, conf: Mapping[str, str] | None = None, cache: Path | None = None
+    java: Java,
+    conf: Mapping[str, str] | None = None,
+    cache: Path | None = None,
+    tell: Tell = unheard,
 ) -> tuple[Path, ...]:
     """The jar files, fetched first if this machine does not have them yet.
 
@@ -53,6 +62,7 @@ def ensure_jars(
         java: the Java that runs Spark's resolver.
         conf: Spark settings; those that begin with `spark.jars.` steer the resolver.
         cache: the cache folder to use instead of the user's.
+        tell: hears how much of them is there, every second.
 
     Raises:
         ConfigError: when they are neither here nor to be had, or are not the locked ones.
@@ -62,19 +72,51 @@ def ensure_jars(
         folder.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(folder.with_suffix(".lock")):
             if not folder.is_dir():
-                _fetch(java, conf or {}, folder)
+                _fetch(java, conf or {}, folder, tell)
     return tuple(sorted(folder.glob("*.jar")))
 
 
-def _fetch(java: Java, conf: Mapping[str, str], folder: Path) -> None:
+def _fetch(java: Java, conf: Mapping[str, str], folder: Path, tell: Tell) -> None:
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix="resolve-") as scratch:
-        found = resolve(java, conf, Path(scratch))
+        with _told(Path(scratch), tell):
+            found = resolve(java, conf, Path(scratch))
         _check(found)
         chosen = Path(scratch) / "chosen"
         chosen.mkdir()
         for name in locked():
             (found / name).replace(chosen / name)
         chosen.replace(folder)
+
+
+@contextmanager
+def _told(scratch: Path, tell: Tell) -> Iterator[None]:
+    """Tell every second how much of the jars the resolver has brought so far."""
+    over = threading.Event()
+
+    def watch() -> None:
+        while True:
+            done = sum(
+                _size(file) for file in scratch.rglob("*.jar*") if file.parent.name != "jars"
+            )
+            done = max(done, sum(_size(file) for file in (scratch / "jars").glob("*.jar")))
+            tell(Preparing(WHAT, min(done, ALL_BYTES), ALL_BYTES))
+            if over.wait(1.0):
+                return
+
+    thread = threading.Thread(target=watch, name="grebe-jars", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:  # moved meanwhile
+        return 0
 
 
 def resolve(java: Java, conf: Mapping[str, str], scratch: Path) -> Path:

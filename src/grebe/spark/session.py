@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 
 from grebe.config import Settings
 from grebe.errors import ConfigError, MissingExtraError
+from grebe.events import Tell, unheard
 from grebe.formats.table_format import table_formats
 from grebe.secrets import REDACTED
 from grebe.spark.broken_rules import BROKEN_RULES
-from grebe.spark.class_archive import archive_options, prepare
-from grebe.spark.jars import ensure_jars, jar_folder
-from grebe.spark.java import Java, find_java
+from grebe.spark.class_archive import archive_options, begin_to_prepare
+from grebe.spark.jars import ensure_jars
+from grebe.spark.java import Java, find_java, quiet_home
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,13 +33,20 @@ _CLASS_PATH = "spark.driver.extraClassPath"
 _LOG_FILE = Path(__file__).with_name("log4j2.properties")
 
 
-def open_session(settings: Settings, spark: SparkSession | None = None) -> SparkSession:
+_WITHOUT_ARCHIVE: list[Java] = []
+"""The Java of the Spark that this process started without an archive of classes, if it did."""
+
+
+def open_session(
+    settings: Settings, spark: SparkSession | None = None, tell: Tell = unheard
+) -> SparkSession:
     """A session that is ours alone, with every configured catalog in it.
 
     Args:
         settings: what grebe.toml and the environment say.
         spark: the caller's session, classic or Connect; its settings, functions and temporary
             views are not touched.
+        tell: hears what has to be fetched first.
 
     Raises:
         ConfigError: when the caller's Spark lacks what its catalogs need.
@@ -49,7 +57,7 @@ def open_session(settings: Settings, spark: SparkSession | None = None) -> Spark
     _make_folders(settings)
     beside = spark or _running()
     if beside is None:
-        ours = _connect(settings) if settings.spark.remote else _start(settings)
+        ours = _connect(settings, tell) if settings.spark.remote else _start(settings, tell)
         _require_extensions(ours, settings)
     else:
         _require_extensions(beside, settings)
@@ -91,12 +99,12 @@ def catalog_conf(settings: Settings) -> dict[str, str]:
     }
 
 
-def launch_conf(settings: Settings) -> dict[str, str]:
+def launch_conf(settings: Settings, tell: Tell = unheard) -> dict[str, str]:
     """The settings that Spark takes only at its start, for an embedded Spark."""
     chosen = dict(settings.spark.conf)
     forms = table_formats()
     java = find_java(settings.spark.java)
-    os.environ["JAVA_HOME"] = str(java.home)
+    os.environ["JAVA_HOME"] = str(quiet_home(java))
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     conf = {
         "spark.app.name": "grebe",
@@ -121,19 +129,18 @@ def launch_conf(settings: Settings) -> dict[str, str]:
         # Delta computes a table's state with 50 tasks otherwise: seconds for a few files.
         conf["spark.databricks.delta.snapshotPartitions"] = "1"
     if not chosen.keys() & {"spark.jars", "spark.jars.packages"}:
-        conf |= _jar_conf(java, settings.spark.master, chosen)
+        conf |= _jar_conf(java, settings.spark.master, chosen, tell)
     options = [conf.get(_JAVA_OPTIONS, ""), _log_options(settings.spark.log_level), _CHEAP_FORKS]
     conf[_JAVA_OPTIONS] = " ".join(filter(None, options))
     return conf | session_conf(settings) | chosen
 
 
-def _jar_conf(java: Java, master: str, chosen: Mapping[str, str]) -> dict[str, str]:
+def _jar_conf(java: Java, master: str, chosen: Mapping[str, str], tell: Tell) -> dict[str, str]:
     """How Spark comes to the jars: on the class path of the one process of a local Spark, else by `spark.jars`.
 
     Java keeps an archive only of what is on the class path.
     """
-    at_once = jar_folder().is_dir()
-    jars = ensure_jars(java, chosen)
+    jars = ensure_jars(java, chosen, tell=tell)
     path = os.pathsep.join(str(jar) for jar in jars)
     if (
         not master.startswith("local")
@@ -141,9 +148,22 @@ def _jar_conf(java: Java, master: str, chosen: Mapping[str, str]) -> dict[str, s
         or path.count(os.pathsep) >= len(jars)
     ):
         return {"spark.jars": ",".join(str(jar) for jar in jars)}
-    if not at_once:  # whoever waits for the jars waits for this too, and never again
-        prepare(java, jars)
-    return {_CLASS_PATH: path, _JAVA_OPTIONS: archive_options(java, jars)}
+    options = archive_options(java, jars)
+    if not options:  # it takes minutes to make: after the first result, see `archive_later`
+        _WITHOUT_ARCHIVE.append(java)
+    return {_CLASS_PATH: path, _JAVA_OPTIONS: options}
+
+
+def archive_later() -> bool:
+    """True when the archive of classes is now being made, in a process of its own that nobody waits for.
+
+    Only where this process started Spark without one.
+    """
+    while _WITHOUT_ARCHIVE:
+        java = _WITHOUT_ARCHIVE.pop()
+        if begin_to_prepare(java, ensure_jars(java)):
+            return True
+    return False
 
 
 def _running() -> SparkSession | None:
@@ -160,19 +180,19 @@ def _make_folders(settings: Settings) -> None:
                 Path(file).parent.mkdir(parents=True, exist_ok=True)
 
 
-def _start(settings: Settings) -> SparkSession:
+def _start(settings: Settings, tell: Tell) -> SparkSession:
     builder = _spark_class().builder.master(settings.spark.master)
-    for key, value in launch_conf(settings).items():
+    for key, value in launch_conf(settings, tell).items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
 
 
-def _connect(settings: Settings) -> SparkSession:
+def _connect(settings: Settings, tell: Tell) -> SparkSession:
     remote = settings.spark.remote or ""
     builder = _spark_class().builder.remote(remote)
     if not remote.startswith("local"):
         return builder.getOrCreate()
-    for key, value in launch_conf(settings).items():
+    for key, value in launch_conf(settings, tell).items():
         builder = builder.config(key, value)
     with warnings.catch_warnings():
         # PySpark starts the server with these settings and then tries to set each one again.
