@@ -263,6 +263,7 @@ def test_no_test_measures_time() -> None:
 
 
 NO_THRESHOLDS = {
+    "spark/jars.py": {"WHOLE"},  # what the locked jars weigh
     "compiler/algebra/coercion.py": {"_INT_RANGE"},
     "compiler/algebra/scalar.py": {"LONGEST"},  # what a text may hold: more is refused
     "compiler/budget.py": {"LIMIT"},

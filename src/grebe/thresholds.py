@@ -82,6 +82,8 @@ CHECKED_SHARE = 0.01
 # What is read on the driver rather than by Spark (`formats/`).
 DRIVER_BYTES = 256 << 20
 """Bytes of files that the driver reads itself for one window."""
+PLANNED_BYTES = 16 << 20
+"""Bytes of files up to which a plan counts changed rows without being asked to: well below a second."""
 COLLECTED_ROWS = 200_000
 """Rows of a delta that only Spark can read, up to which they are brought to the driver."""
 FEED_ROWS = 1_000_000

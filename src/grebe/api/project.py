@@ -362,13 +362,21 @@ class Project:
         *,
         full: bool = False,
         policy: Policy | str | None = None,
+        measure: bool = True,
     ) -> Plans:
         """What a refresh of the same views would do now; nothing is written.
 
         What changes in a view that is refreshed first is not known before: `parent-moves`.
+
+        Args:
+            selection: the views; all, if nothing is said.
+            full: as if everything were recomputed.
+            policy: instead of each view's own.
+            measure: count the rows that changed, however many. Without it only a few megabytes are
+                looked at, and Spark is started only where a text has to be compiled to tell.
         """
         chosen = Policy.FULL if full else policy_given(policy)
-        return plans.plan(self.workspace, selection, chosen)
+        return plans.plan(self.workspace, selection, chosen, measure=measure)
 
     # --- doing ----------------------------------------------------------------------------------
 

@@ -129,17 +129,24 @@ def explain(
 
 
 @app.command(epilog="Example: grebe plan +daily")
-def plan(
+def plan(  # noqa: PLR0913  the options of the command
     context: typer.Context,
     selection: Selection = None,
     full: Full = False,
     policy: PolicyOption = None,
-    sql: Annotated[bool, typer.Option("--sql", help="With the SQL of every step.")] = False,
+    measure: Annotated[
+        bool,
+        typer.Option("--measure", help="Count the rows that changed, however many; starts Spark."),
+    ] = False,
+    sql: Annotated[
+        bool, typer.Option("--sql", help="With the SQL of every step; measures.")
+    ] = False,
     output: Output = Format.TEXT,
 ) -> int:
     """What a refresh would do now: windows, outcome, reasons; writes nothing."""
     with context.obj.project() as project:
-        plans = project.plan(selection, full=full, policy=policy)
+        measured = measure or sql
+        plans = project.plan(selection, full=full, policy=policy, measure=measured)
         context.obj.show(plans, output, _NO_VIEWS, more=_reasons(plans, context.obj))
         if sql and output is Format.TEXT:
             for item in plans:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 GROUPS: Final = (
     ("Start", ("init", "doctor", "refresh")),
-    ("Look", ("status", "plan", "explain", "history", "dag", "verify", "retention")),
+    ("Look", ("status", "plan", "explain", "history", "dag", "verify", "retention", "streams")),
     ("Change", ("alter", "drop", "vacuum")),
     ("Streams", ("streams", "ingest", "dead", "replay")),
     ("Keep", ("serve", "suspend", "resume", "recover", "adopt")),

@@ -20,10 +20,10 @@ View = Annotated[str, typer.Argument(help="The stream view's name.")]
 
 def register(app: typer.Typer) -> None:
     """Add the commands of streams."""
-    app.command()(streams)
-    app.command()(dead)
-    app.command()(ingest)
-    app.command()(replay)
+    app.command(epilog="Example: grebe streams")(streams)
+    app.command(epilog="Example: grebe dead orders")(dead)
+    app.command(epilog="Example: grebe ingest orders events.jsonl")(ingest)
+    app.command(epilog="Example: grebe replay orders")(replay)
 
 
 def streams(

@@ -278,16 +278,23 @@ def _cast(value: Any, to: exp.DataType) -> Any:  # noqa: ANN401  as above
         raise needs_spark(f"a cast to {to.sql('spark')}")
     if own == wanted or (pa.types.is_large_string(own) and pa.types.is_string(wanted)):
         return value.cast(wanted)
-    widens = (
-        pa.types.is_integer(own)
-        and pa.types.is_integer(wanted)
-        and own.bit_width <= wanted.bit_width
-    )
-    if widens or pa.types.is_null(own):
-        return value.cast(wanted)
+    if pa.types.is_null(own) or _keeps_value(own, wanted):
+        return value.cast(wanted)  # Arrow refuses a value that does not fit
     if pa.types.is_large_binary(own) and pa.types.is_binary(wanted):
         return value.cast(wanted)
     raise needs_spark(f"a cast from {own} to {to.sql('spark')}")
+
+
+def _keeps_value(own: pa.DataType, wanted: pa.DataType) -> bool:
+    """Whether a cast between numbers gives the same number or none."""
+    import pyarrow as pa
+
+    whole = pa.types.is_integer(own) or (pa.types.is_decimal(own) and own.scale == 0)
+    if pa.types.is_integer(wanted):
+        return bool(whole)
+    if pa.types.is_decimal(wanted):
+        return bool(whole or (pa.types.is_decimal(own) and own.scale <= wanted.scale))
+    return bool(pa.types.is_floating(wanted) and pa.types.is_integer(own))
 
 
 def _plain(kind: str) -> pa.DataType | None:

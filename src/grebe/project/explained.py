@@ -147,7 +147,9 @@ def _compiled(
     workspace: Workspace, view: Definition, views: Mapping[str, Definition]
 ) -> dict[str, Any]:
     from grebe.compiler.explain import explain
+    from grebe.project.foreseen import check_names
 
+    check_names(workspace, view, views)  # a slip of the pen is told before Spark is started
     workspace.builder.compile_all(views, view.parents_among(views))
     return explain(workspace.builder.compile(view).plan).to_dict()
 

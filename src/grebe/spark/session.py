@@ -7,7 +7,8 @@ import logging
 import os
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -104,7 +105,7 @@ def launch_conf(settings: Settings, tell: Tell = unheard) -> dict[str, str]:
     chosen = dict(settings.spark.conf)
     forms = table_formats()
     java = find_java(settings.spark.java)
-    os.environ["JAVA_HOME"] = str(quiet_home(java))
+    os.environ["JAVA_HOME"] = str(java.home)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     conf = {
         "spark.app.name": "grebe",
@@ -184,7 +185,19 @@ def _start(settings: Settings, tell: Tell) -> SparkSession:
     builder = _spark_class().builder.master(settings.spark.master)
     for key, value in launch_conf(settings, tell).items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    with _quiet_java():
+        return builder.getOrCreate()
+
+
+@contextmanager
+def _quiet_java() -> Iterator[None]:
+    """Start what is started here with a Java that warns of nothing; others still find the real one."""
+    home = os.environ["JAVA_HOME"]
+    os.environ["JAVA_HOME"] = str(quiet_home(Path(home)))
+    try:
+        yield
+    finally:
+        os.environ["JAVA_HOME"] = home
 
 
 def _connect(settings: Settings, tell: Tell) -> SparkSession:
@@ -194,7 +207,7 @@ def _connect(settings: Settings, tell: Tell) -> SparkSession:
         return builder.getOrCreate()
     for key, value in launch_conf(settings, tell).items():
         builder = builder.config(key, value)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _quiet_java():
         # PySpark starts the server with these settings and then tries to set each one again.
         warnings.filterwarnings("ignore", "Failed to set", UserWarning)
         return builder.getOrCreate()
