@@ -601,6 +601,61 @@ CODES: Final[dict[str, Code]] = {
         "create the view again under this Python",
         _RUN,
     ),
+    "function-failed": Code(
+        "A Python function failed for a row that no rule lets be skipped; nothing was committed.",
+        "mend the row or the function, or say on_error=grebe.skip_on_error()",
+        _REFRESH,
+    ),
+    "skip-threshold": Code(
+        "A Python function failed for more rows than its rule lets be skipped; nothing was committed.",
+        "look at the inputs, or allow more",
+        _REFRESH,
+    ),
+    "input-type": Code(
+        "A column has a type that is no input of a function, or not the one that its parameter says.",
+        "cast it in the select",
+        _CREATE,
+    ),
+    "not-a-row-view": Code(
+        "What only row views have was asked of another kind of view.",
+        "make one with project.table(…).select(…)",
+        _STATUS,
+    ),
+    "row-definition": Code(
+        "The definition of a row view has no columns, names something twice, or is not one that grebe wrote.",
+        "the detail says where",
+        _CREATE,
+    ),
+    "query-not-plain": Code(
+        "A row view was to have more than filters and expressions over the columns of a row.",
+        'project.query("SELECT …") keeps any query below the functions',
+        _CREATE,
+    ),
+    "not-built": Code(
+        "What was asked for does not exist yet.",
+        "the hint says what there is instead",
+        (*_CREATE, *_REFRESH),
+    ),
+    "refresh-option": Code(
+        "A limit of a refresh means nothing.",
+        "leave it out for the usual",
+        _REFRESH,
+    ),
+    "key-not-unique": Code(
+        "Two rows of a row view have the same key.",
+        "name the columns of a key, or none",
+        _RUN,
+    ),
+    "results-unreachable": Code(
+        "Results that a worker wrote cannot be read here.",
+        "keep the project's folder where both see it",
+        _REFRESH,
+    ),
+    "rows-pending": Code(
+        "Rows of a row view wait for their functions.",
+        "refresh it, with no limit",
+        _STATUS,
+    ),
     "view-in-file": Code(
         "The view is defined in a file, so it is not changed by a command.",
         "edit the file; the next refresh follows it",

@@ -203,6 +203,16 @@ class DeclarationError(DefinitionError):
         self.field = field
 
 
+class RowViewError(DefinitionError, ValueError):
+    """What was said of a row view or of its functions means nothing, or cannot be kept."""
+
+
+class NotBuiltError(DefinitionError, NotImplementedError):
+    """What was asked for does not exist yet; the hint says what there is instead."""
+
+    code = "not-built"
+
+
 class CycleError(DefinitionError):
     """Views that read each other in a circle; the message shows the path."""
 
@@ -296,6 +306,18 @@ class UnknownOutcomeError(RefreshError):
 
     code = "unknown-outcome"
     retryable = True
+
+
+class FunctionError(RefreshError):
+    """A person's function failed for a row that no rule lets be skipped."""
+
+    code = "function-failed"
+
+
+class SkipThresholdExceeded(RefreshError):  # noqa: N818  the name that document 002 gives
+    """A function failed for more rows than its rule lets be skipped."""
+
+    code = "skip-threshold"
 
 
 class CheckFailedError(RefreshError):

@@ -106,3 +106,9 @@ EVENT_FILES = 64
 """Files from which on those of a stream view are put together: every batch makes one."""
 EVENT_BYTES = 8 << 20
 """A file of this size is left as it is."""
+
+# Row views (`engine/rows/`).
+MOVED_ROWS = 20_000
+"""Rows that enter, leave or change, up to which they are brought to the driver instead of a table of their own."""
+DEPARTED_SECONDS = 7 * 24 * 3600
+"""How long results of rows that left are kept."""

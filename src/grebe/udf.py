@@ -26,7 +26,7 @@ from re import compile as compiled
 from re import error as PatternError  # noqa: N812  what Python calls it in no version that we run on
 from typing import Any, Final, get_args, get_origin
 
-from grebe.errors import DefinitionError
+from grebe.errors import DefinitionError, RowViewError
 from grebe.function_fingerprint import function_fingerprint
 
 LARGEST: Final = 64 * 1024
@@ -67,7 +67,7 @@ def vector(length: Any) -> FloatVector:  # noqa: ANN401  whatever is given is lo
         DefinitionError: the length is not a whole number above 0.
     """
     if not isinstance(length, int) or isinstance(length, bool) or length < 1:
-        raise DefinitionError(
+        raise RowViewError(
             f"a vector has no length {length!r}", hint="grebe.vector(384)", code="function-type"
         )
     return FloatVector(length)
@@ -203,7 +203,7 @@ class RowFunction:
                 if module is not None:
                     cloudpickle.unregister_pickle_by_value(module)  # type: ignore[no-untyped-call]
         except Exception as error:
-            raise DefinitionError(
+            raise RowViewError(
                 f'function "{self.name}" cannot be packed',
                 detail=f"{type(error).__name__}: {error}",
                 hint="make in `setup` of a class what cannot travel: connections, locks, models",
@@ -211,7 +211,7 @@ class RowFunction:
             ) from error
         text = base64.b64encode(found).decode()
         if len(text) > LARGEST:
-            raise DefinitionError(
+            raise RowViewError(
                 f'function "{self.name}" is too large',
                 detail=f"{len(text):,} bytes packed, at most {LARGEST:,}",
                 hint="load data in `setup` of a class instead of holding it",
@@ -361,7 +361,7 @@ def _taken(
             hint="name each parameter after the column that it means",
         )
     if not given:
-        raise DefinitionError(
+        raise RowViewError(
             f'function "{name}" has no parameters',
             hint="a column that no input decides is an expression of SQL",
             code="function-without-inputs",
@@ -430,7 +430,7 @@ def _python_type(given: object) -> str | None:
 
 
 def _untyped(name: str, why: str) -> DefinitionError:
-    return DefinitionError(
+    return RowViewError(
         f'the type of function "{name}" is not known',
         detail=why,
         hint='@grebe.udf(returns="string"), or annotate what it returns',
@@ -481,7 +481,7 @@ def _least(numbers: Any) -> Any:  # noqa: ANN401
 
 
 def _wrong(message: str, detail: str | None = None, hint: str | None = None) -> DefinitionError:
-    return DefinitionError(message, detail=detail, hint=hint, code="function-option")
+    return RowViewError(message, detail=detail, hint=hint, code="function-option")
 
 
 def _own_module(made: object) -> Any:  # noqa: ANN401

@@ -80,9 +80,9 @@ def test_a_sample_compares_the_rows_of_some_keys(
     assert (whole.rows, whole.sample) == (200, None)
     assert 10 < part.rows < 80
     assert shop.engine.verify(name, 0.2).rows == part.rows
-    asked = verify._query
+    asked = verify.query_at
     monkeypatch.setattr(
-        verify, "_query", lambda *given: asked(*given).selectExpr("g", "total", "n + 1 AS n")
+        verify, "query_at", lambda *given: asked(*given).selectExpr("g", "total", "n + 1 AS n")
     )
     with pytest.raises(CheckFailedError, match="differs"):
         shop.engine.verify(name, 0.2)

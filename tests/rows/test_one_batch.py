@@ -290,16 +290,21 @@ def task(function: RowFunction, folder: Path, **more: object) -> dict[str, objec
     said = function.to_dict()
     return {
         **said,
-        "rules": [("skip", (ValueError,), "", 1, 0.0)],
         "pace": 0.0, "folder": str(folder), "deadline": 0.0, "checkpoint_seconds": 30.0,
         "checkpoint_bytes": 64 << 20, **more,
     }  # fmt: skip
 
 
+SKIPS = [("skip", (ValueError,), "", 1, 0.0)]
+
+
 def receipts(
-    said: dict[str, object], function: RowFunction, rows: list[pa.RecordBatch]
+    said: dict[str, object],
+    function: RowFunction,
+    rows: list[pa.RecordBatch],
+    rules: list[tuple[object, ...]] = SKIPS,
 ) -> list[dict[str, Any]]:
-    run = loop(said, pickle.dumps(function.made))
+    run = loop(said, pickle.dumps({"made": function.made, "rules": rules}))
     return [row for batch in run(iter(rows)) for row in batch.to_pylist()]
 
 
@@ -323,8 +328,8 @@ def test_receipts_name_files_that_hold_what_was_done(tmp_path: Path) -> None:
 
 def test_an_error_that_ends_it_keeps_what_was_done_before(tmp_path: Path) -> None:
     function = udf(picky, checkpoint_size=100, batch_size=2, version="1")
-    said = task(function, tmp_path, rules=[])
-    found = receipts(said, function, batches([b"a", b"b", b"c", b"d"], [1, 2, 3, -4]))
+    said = task(function, tmp_path)
+    found = receipts(said, function, batches([b"a", b"b", b"c", b"d"], [1, 2, 3, -4]), [])
     assert [item["rows"] for item in found] == [2, 0]
     assert '"key": "64"' in found[1]["error"]
     assert '"type": "ValueError"' in found[1]["error"]
@@ -334,7 +339,7 @@ def test_a_task_ends_when_told_or_when_its_time_is_over(tmp_path: Path) -> None:
     function = udf(picky, batch_size=1, version="1")
     late = task(function, tmp_path, deadline=1.0)
     assert receipts(late, function, batches([b"a"], [1])) == []
-    result_files.stop(str(tmp_path))
+    result_files.tell_to_end(str(tmp_path))
     assert receipts(task(function, tmp_path), function, batches([b"a"], [1])) == []
 
 
@@ -355,22 +360,7 @@ def test_a_setup_that_fails_says_so(tmp_path: Path) -> None:
             return x
 
     function = udf(Broken, version="broken-setup")
-    made = base64.b64decode(function.packed())
-    run = loop(task(function, tmp_path), pickle.dumps(_MadeLater(made)))
+    run = loop(task(function, tmp_path), zlib.decompress(base64.b64decode(function.packed())))
     found = [row for batch in run(iter(batches([b"a"], [1]))) for row in batch.to_pylist()]
     assert '"where": "setup"' in found[0]["error"]
     assert "no model" in found[0]["error"]
-
-
-class _MadeLater:
-    """Pickles as the class inside of a packed function, which a plain pickle cannot hold."""
-
-    def __init__(self, packed: bytes) -> None:
-        self.packed = packed
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return _unpacked, (self.packed,)
-
-
-def _unpacked(packed: bytes) -> object:
-    return pickle.loads(zlib.decompress(packed))["made"]

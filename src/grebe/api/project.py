@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from grebe.api.results import Results
+from grebe.api.row_query import RowQuery
 from grebe.api.view import View
 from grebe.config import Settings, load
 from grebe.engine.place import refuse_moved
 from grebe.engine.preview import Plans
+from grebe.engine.rows.row_options import RowOptions
 from grebe.engine.tables import Tables
 from grebe.events import Listener
 from grebe.model import Policy, TableName
@@ -22,6 +24,7 @@ from grebe.project import (
     plans,
     reading,
     refreshing,
+    row_views,
     stopping,
     stream_numbers,
     stream_views,
@@ -236,6 +239,40 @@ class Project:
         """
         given = Given(name, definition, policy, {"lag": lag, "schedule": schedule, **timing})
         made = lifecycle.create(self.workspace, given, build=build, replaces=replace)
+        return View(self.workspace, made)
+
+    def table(self, name: str) -> RowQuery:
+        """A table or view to choose rows of, for a row view: `.where(…).select(…)`."""
+        return RowQuery(name, known=lambda: row_views.columns_of(self.workspace, name))
+
+    def query(self, sql: str) -> RowQuery:
+        """The rows of any query, for a row view over a join or over groups."""
+        return RowQuery(sql, is_query=True)
+
+    def create_materialized_view(
+        self,
+        name: str,
+        query: RowQuery,
+        *,
+        with_no_data: bool = True,
+        policy: Policy | str | None = None,
+        replace: bool = False,
+    ) -> View:
+        """A row view from a query with functions; its rows wait for the first refresh unless told not to.
+
+        Args:
+            name: its name.
+            query: from `table` or `query`.
+            with_no_data: only say which rows there are; no function is called.
+            policy: what a refresh may do: auto, incremental, strict or full.
+            replace: put it in the place of a view of that name.
+
+        Raises:
+            DefinitionError: the query cannot be kept, or the name is taken.
+        """
+        given = Given(name, query.definition().to_text(), policy)
+        rows = RowOptions(max_rows=0) if with_no_data else RowOptions()
+        made = lifecycle.create(self.workspace, given, build=True, replaces=replace, rows=rows)
         return View(self.workspace, made)
 
     def define_view(self, definition: Mapping[str, Any], *, build: bool = False) -> View:

@@ -7,8 +7,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Unpack, cast, overload
 
 from grebe.engine.preview import RefreshPreview
+from grebe.engine.rows.row_options import row_options
 from grebe.model import Policy, State, TableName
-from grebe.project import lifecycle, plans, reading, stopping
+from grebe.project import lifecycle, plans, reading, row_views, stopping
 from grebe.project.arrow_rows import arrow_rows, frame_of
 from grebe.project.explained import Explained, explain_view
 from grebe.project.given import Given, policy_given
@@ -16,6 +17,7 @@ from grebe.project.past_runs import history
 from grebe.project.refreshing import refresh_one
 from grebe.project.registered import spark_name
 from grebe.project.retention import Vacuumed
+from grebe.project.row_views import RowErrors, RowPlan, refuse_unbuilt
 from grebe.project.status import Status, statuses
 from grebe.project.steps_ran import StepsRan, steps_ran
 from grebe.project.stream_numbers import DeadLetters, Where, letters_of, redrive, replay
@@ -48,16 +50,69 @@ class View(Tabular):
         self.workspace = workspace
         self.name = name
 
-    def refresh(self, *, full: bool = False, policy: Policy | str | None = None) -> RefreshResult:
+    def refresh(
+        self,
+        *,
+        full: bool = False,
+        policy: Policy | str | None = None,
+        max_rows: int | None = None,
+        max_seconds: float | None = None,
+        retry_errors: bool = False,
+        concurrency: int | None = None,
+        **more: object,
+    ) -> RefreshResult:
         """Refresh the view alone: views that it reads stay as they are, if they fit each other.
 
         Raises what made it fail; `project.refresh("+name")` refreshes what it reads too.
 
+        Args:
+            full: look at all rows, whatever is known of what changed.
+            policy: instead of the view's own.
+            max_rows: of a row view: ask each function at most this often; the rest stays pending.
+            max_seconds: of a row view: begin no call after so long; the rest stays pending.
+            retry_errors: of a row view: ask again for rows whose functions failed.
+            concurrency: of a row view: tasks that call functions beside each other.
+            more: what document 002 knows and is not built.
+
         Raises:
             GrebeError: the refresh failed; nothing of it is visible.
         """
+        refuse_unbuilt(more)
         chosen = Policy.FULL if full else policy_given(policy)
-        return refresh_one(self.workspace, self.name, chosen)
+        rows = row_options(max_rows, max_seconds, retry_errors, concurrency)
+        return refresh_one(self.workspace, self.name, chosen, rows)
+
+    def plan_refresh(self) -> RowPlan:
+        """Of a row view: what a refresh would do now, in numbers; no function is called.
+
+        Raises:
+            RowViewError: it is another kind of view.
+        """
+        return row_views.plan_rows(self.workspace, self.name)
+
+    def errors(self) -> RowErrors:
+        """Of a row view: the rows whose functions failed and were skipped, with why.
+
+        Raises:
+            RowViewError: it is another kind of view.
+        """
+        return row_views.errors_of(self.workspace, self.name)
+
+    def metadata(self) -> dict[str, str]:
+        """Of a row view: its definition and what it shows, under the keys of document 002.
+
+        Raises:
+            RowViewError: it is another kind of view.
+        """
+        return row_views.metadata_of(self.workspace, self.name)
+
+    def cleanup_checkpoints(self) -> int:
+        """Of a row view: remove results that wait in files; how many. What comes back is computed anew.
+
+        Raises:
+            RowViewError: it is another kind of view.
+        """
+        return row_views.clean(self.workspace, self.name)
 
     def status(self) -> Status:
         """Where the view stands; needs no Spark."""

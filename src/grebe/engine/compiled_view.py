@@ -11,6 +11,7 @@ from grebe.compiler.algebra.nodes import Scan, Verbatim, walk
 from grebe.compiler.algebra.parent_views import Parent
 from grebe.compiler.parser.parse import normalised, parse
 from grebe.compiler.plan.refresh_plan import RefreshPlan
+from grebe.compiler.rows.row_layout import RowLayout
 from grebe.config import Settings
 from grebe.errors import DefinitionError
 from grebe.model import LAYOUT, Check, Column, Partition, Policy, Schema, TableName
@@ -40,6 +41,8 @@ class ViewDefinition:
     """How many storage tables of this definition were given up, because somebody broke them."""
     made_as: str = field(default="", compare=False)
     """The fingerprint that an older version gave to the same definition: its table is used further."""
+    rows: str = ""
+    """JSON of a row view, whose query ``sql`` is; empty for others."""
 
     @property
     def columns_of(self) -> dict[str, tuple[str, ...]]:
@@ -88,6 +91,8 @@ class CompiledView:
     replaces: frozenset[TableName] = frozenset()
     """Storage tables that this one may take the place of under the public name: what that showed
     when the view was compiled."""
+    rows: RowLayout | None = None
+    """What is stored of a row view; None for others."""
 
     @property
     def name(self) -> TableName:

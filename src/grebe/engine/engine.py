@@ -18,6 +18,8 @@ from grebe.engine.preview import RefreshPreview
 from grebe.engine.public_name import shown_storage
 from grebe.engine.recover import HOUR, Repair, recover
 from grebe.engine.refresh import RefreshResult
+from grebe.engine.rows.compile_rows import as_row_view
+from grebe.engine.rows.row_options import RowOptions
 from grebe.engine.run import Options, Run, set_up
 from grebe.engine.soundness import is_there, next_usable
 from grebe.engine.tables import Tables
@@ -153,6 +155,7 @@ class Engine:
             open_source=lambda table: self.tables.source(table, lambda: self.spark),
             views={key: other for key, other in self.views.items() if key != str(definition.name)},
         )
+        view = as_row_view(view)
         self.tables.partitioning(view.storage_name, view.partitions)
         clock = reads_clock(view.plan.reasons)
         if (view.plan.reasons and definition.policy in (Policy.INCREMENTAL, Policy.STRICT)) or (
@@ -193,13 +196,16 @@ class Engine:
         trigger: str = "manual",
         run_id: RunId | None = None,
         skips_held: bool = False,
+        rows: RowOptions | None = None,
     ) -> list[RefreshResult]:
         """The results of refreshing some views, or all, on one pin per source.
 
         With ``parents`` the views that they read are refreshed too; with None only when they cannot
         be read together as they are; with False such a view fails with `frontier-conflict`.
         """
-        options = Options(policy, jobs, parents, trigger, self.lease_seconds, skips_held)
+        options = Options(
+            policy, jobs, parents, trigger, self.lease_seconds, skips_held, rows or RowOptions()
+        )
         run = self._run(names, options, self.add)
         run.run_id = run_id or run.run_id
         return run.refresh()

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from grebe.engine.rows.row_preview import RowNumbers
 from grebe.errors import GrebeError
 from grebe.model import Outcome, Reason, TableName, Window
 from grebe.tabular import Tabular
@@ -39,6 +40,8 @@ class RefreshPreview(Tabular):
     error: GrebeError | None = None
     names: Mapping[TableName, TableName] | None = None
     """The views behind the storage tables that it reads."""
+    numbers: RowNumbers | None = None
+    """Of a row view."""
 
     @property
     def rows_in(self) -> int | None:
@@ -75,6 +78,7 @@ class RefreshPreview(Tabular):
                 for item in self.windows
             ],
             "steps": [{"kind": kind, "name": name, "sql": sql} for kind, name, sql in self.steps],
+            **({"rows": self.numbers.to_dict()} if self.numbers else {}),
         }
 
 

@@ -44,6 +44,17 @@ from grebe.engine.public import (
 from grebe.engine.public_name import shown_storage
 from grebe.engine.result import RefreshResult as RefreshResult
 from grebe.engine.result import StepRun, StepWatch, unwatched
+from grebe.engine.rows.row_options import FunctionRun, RowOptions
+from grebe.engine.rows.row_preview import RowNumbers
+from grebe.engine.rows.row_refresh import (
+    FAILED,
+    KEPT_VALUES,
+    PENDING,
+    RowRefresh,
+    dropped_at_the_end,
+    layout_of,
+    row_values,
+)
 from grebe.engine.small_steps_run import SmallSteps
 from grebe.engine.small_views import repeated
 from grebe.engine.source_deltas import Delta, Deltas, SourceDelta, Stage
@@ -127,6 +138,8 @@ class Refresh:
     ran: list[StepRun] = field(default_factory=list)
     """What was run so far: also of a refresh that fails, this is known."""
     watch: StepWatch = unwatched
+    rows: RowOptions = field(default_factory=RowOptions)
+    """Limits for a row view."""
 
     def run(self) -> RefreshResult:
         """The refresh: windows, plan, run, commit; the public name last."""
@@ -167,6 +180,7 @@ class Refresh:
             check_seconds=checked,
             steps=done.steps,
             cost=cost_of(done.outcome, done.rows_in, time.monotonic() - started, self.past),
+            functions=done.functions,
         )
 
     def _judged(self, *, keeps: bool) -> Position:
@@ -200,14 +214,39 @@ class Refresh:
         steps = tuple((step.kind, step.name, step.sql) for step in bound)
         # A window of a view's storage table is told by the name of the view.
         behind = {name: own for name, own in self.parents.items() if name in used}
-        strategy = view.plan.strategy
-        return RefreshPreview(view.name, outcome, reasons, windows, strategy, steps, names=behind)
+        numbers = None if view.rows is None or moving else self._row_numbers(choice)
+        if numbers and outcome is Outcome.NO_OP and numbers.has_work:
+            outcome = Outcome.INCREMENTAL
+        return RefreshPreview(
+            view.name,
+            outcome,
+            reasons,
+            windows,
+            view.plan.strategy,
+            steps,
+            names=behind,
+            numbers=numbers,
+        )
+
+    def _row_numbers(self, choice: Choice) -> RowNumbers:
+        """What a refresh of a row view would do: the same, stopped before any function is asked."""
+        left = row_values(self.position.frontier)[PENDING]
+        if choice.outcome is Outcome.NO_OP and not left:
+            return RowNumbers()
+        spark = self.session()
+        follows = choice.outcome is Outcome.INCREMENTAL
+        work = self._row_refresh(spark, self.position, self._sides(choice) if follows else {})
+        with tune(spark, LARGE), dropped_at_the_end(spark):
+            work.moves()
+            return work.numbers()
 
     def _planned_steps(
         self, choice: Choice, moving: Mapping[TableName, str]
     ) -> tuple[StepText, ...]:
         """The steps that would run, bound to the changes as far as these are known."""
         plan = self.view.plan
+        if self.view.rows is not None:
+            return ()  # what is written rests on what moves, which is read first
         steps = bound_steps(plan)
         if choice.outcome is Outcome.FULL:
             steps = plan.full
@@ -266,6 +305,8 @@ class Refresh:
         return time.monotonic() - started
 
     def _carry_out(self, choice: Choice, position: Position) -> _Done:
+        if self.view.rows is not None:
+            return self._rows(choice, position)
         match choice.outcome:
             case Outcome.NO_OP:
                 return (
@@ -274,6 +315,65 @@ class Refresh:
             case Outcome.INCREMENTAL:
                 return self._incremental(choice, position)
         return self._full(position)
+
+    def _rows(self, choice: Choice, position: Position) -> _Done:
+        """The refresh of a row view: only what moves is looked at, where that can be told."""
+        values = row_values(position.frontier)
+        left = values[PENDING] or (self.rows.retry_errors and values[FAILED])
+        if choice.outcome is Outcome.NO_OP and not left:
+            return self._move_frontier(position) if choice.moves_frontier else _Done(Outcome.NO_OP)
+        spark = self.session()
+        follows = choice.outcome is Outcome.INCREMENTAL
+        work = self._row_refresh(spark, position, self._sides(choice) if follows else {})
+        small = follows and self._net(dict(choice.windows)) <= thresholds.DRIVER_ROWS
+        with tune(spark, SMALL if small else LARGE), dropped_at_the_end(spark):
+            moved, rows_in = work.moves()
+            reach("refresh.deltas")
+            if not moved and work.trusted:
+                frontier = work.frontier({})
+                storage = self.tables.storage(self.view.storage_name, spark)
+                committed = storage.commit((), frontier, position)
+                return _Done(Outcome.NO_OP, rows_in, committed, frontier)
+            work.find_results()
+            reach("refresh.computed")
+            if position.version is None:
+                make_storage(self.view, self.tables.storage(self.view.storage_name, spark))
+                reach("refresh.created")
+                made = self.tables.storage(self.view.storage_name, spark).position()
+                work.position = made if made.frontier is None else position
+            done = work.write(rows_in)
+        outcome = Outcome.FULL if choice.outcome is Outcome.FULL else Outcome.INCREMENTAL
+        if not done.changed and outcome is Outcome.INCREMENTAL:
+            outcome = Outcome.NO_OP
+        return _Done(
+            outcome,
+            done.rows_in,
+            done.committed,
+            done.frontier,
+            done.changed,
+            functions=done.functions,
+        )
+
+    def _row_refresh(
+        self, spark: SparkSession, position: Position, sides: Mapping[TableName, SourceDelta]
+    ) -> RowRefresh:
+        def frontier(values: dict[str, str]) -> Frontier:
+            made = self._frontier(Outcome.INCREMENTAL)
+            return replace(made, values=tuple(sorted({**dict(made.values), **values}.items())))
+
+        return RowRefresh(
+            self.view,
+            layout_of(self.view),
+            self.run_id,
+            self.tables,
+            spark,
+            self.stage,
+            position,
+            frontier,
+            self.rows,
+            self.tables.settings.home / "results" / str(self.view.name),
+            sides,
+        )
 
     def _move_frontier(self, position: Position) -> _Done:
         """The frontier alone follows, so that the versions it names need not be kept for ever."""
@@ -479,8 +579,14 @@ class Refresh:
             run_id=self.run_id,
             engine_version=ENGINE_VERSION,
             state_layout=LAYOUT,
-            values=(*self._clock(outcome), ("outcome", outcome.value)),
+            values=(*self._clock(outcome), *self._row_values(), ("outcome", outcome.value)),
         )
+
+    def _row_values(self) -> tuple[tuple[str, str], ...]:
+        """What is known of the rows of a row view goes on, until a commit says something else."""
+        if self.view.rows is None or self.position.frontier is None:
+            return ()
+        return tuple(item for item in self.position.frontier.values if item[0] in KEPT_VALUES)
 
     def _clock(self, outcome: Outcome) -> tuple[tuple[str, str], ...]:
         """What the clock showed, so that a check can compute the same rows."""
@@ -528,6 +634,7 @@ class _Done:
     changed: int | None = None
     steps: tuple[StepRun, ...] = ()
     reasons: tuple[Reason, ...] = ()
+    functions: tuple[FunctionRun, ...] = ()
 
 
 def _is_nothing(write: Write) -> bool:

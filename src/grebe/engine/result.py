@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from grebe.engine.rows.row_options import FunctionRun
 from grebe.events import RunEnded
 from grebe.model import Cost, Frontier, Outcome, Reason, RunId, TableName, Version
 from grebe.secrets import masked
@@ -81,6 +82,8 @@ class RefreshResult(Printed):
     """What ran, in order."""
     cost: Cost | None = field(default=None, compare=False, repr=False)
     """What it cost beside its other way; None where nothing was computed."""
+    functions: tuple[FunctionRun, ...] = field(default=(), compare=False)
+    """Of a row view: what each function was asked."""
     error: Exception | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
@@ -91,7 +94,11 @@ class RefreshResult(Printed):
         """What happened in one line; in a second one what went wrong, or was dearer than it need be."""
         why = f" ({', '.join(reason.code for reason in self.reasons)})" if self.reasons else ""
         rows = f"{self.rows_in:,} rows in, {self.rows_out:,} out"
-        line = f"{self.view}: {self.outcome}{why}, {rows}, {self.seconds:.1f} s"
+        asked = "".join(
+            f", {item.name}: {item.calls:,} calls, {item.reused:,} reused"
+            for item in self.functions
+        )
+        line = f"{self.view}: {self.outcome}{why}, {rows}{asked}, {self.seconds:.1f} s"
         if self.error is not None:
             return f"{line}\n  {masked(str(self.error))}"
         return f"{line}\n  {self.cost}" if self.cost is not None and self.cost.was_dearer else line

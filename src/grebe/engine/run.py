@@ -24,6 +24,7 @@ from grebe.engine.preview import RefreshPreview
 from grebe.engine.public_name import shown_storage
 from grebe.engine.refresh import Refresh, RefreshResult
 from grebe.engine.result import StepRun, StepWatch, ended
+from grebe.engine.rows.row_options import RowOptions
 from grebe.engine.soundness import UNREADABLE, altered
 from grebe.engine.source_deltas import Deltas, Stage
 from grebe.engine.standing import Pinned
@@ -80,6 +81,8 @@ class Options:
     lease_seconds: float = SECONDS
     skips_held: bool = False
     """Views that somebody else refreshes are left out in silence, and so is what reads them."""
+    rows: RowOptions = field(default_factory=RowOptions)
+    """Limits for row views."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -498,6 +501,7 @@ class Run:
             inherited=self._inherited(view, work.pins),
             past=work.leases.past(str(view.name)),
             began=self.began,
+            rows=self.options.rows,
         )
         return work.act(refresh)
 

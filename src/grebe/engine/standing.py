@@ -153,8 +153,11 @@ def stand(reads: Reads, position: Position | None, pin: Callable[[TableName], Pi
     moved = tuple(item.moved for item in found if item.moved)
     named = ", ".join(str(item.source) for item in moved)
     told = (Reason("source-moved", f"{named} changed"),) if moved else ()
+    pending = int(dict(frontier.values).get("pending", "0"))
+    if pending:
+        told = (*told, Reason("rows-pending", f"{pending:,} rows wait for their functions"))
     return Standing(
-        State.STALE if broken or moved else State.FRESH,
+        State.STALE if broken or moved or pending else State.FRESH,
         (*broken, *told),
         moved,
         position,

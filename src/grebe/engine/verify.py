@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from grebe.compiler.algebra.facts import noise
 from grebe.compiler.algebra.nodes import Verbatim
-from grebe.compiler.text.clock import CLOCK, ZONE, stopped
-from grebe.compiler.text.verbatim import filled
 from grebe.engine.bag_compare import differing
 from grebe.engine.checkable import checked_frontier
 from grebe.engine.compiled_view import CompiledView
+from grebe.engine.pinned_query import query_at
 from grebe.engine.public import public_sql
+from grebe.engine.rows.row_verify import verify_rows
 from grebe.engine.tables import Tables
 from grebe.errors import (
     CheckFailedError,
@@ -23,12 +22,11 @@ from grebe.errors import (
     InternalError,
     StepFailedError,
 )
-from grebe.formats.base import Source
 from grebe.formats.storage_errors import cause_of, disk_hint
-from grebe.model import Frontier, Position, SourcePoint, TableName, Version
+from grebe.model import Position, SourcePoint, TableName
 from grebe.spark.broken_rules import WITHOUT_CONSTRAINTS
 from grebe.spark.tuning import tune
-from grebe.sql_text import PREFIX, made, quote
+from grebe.sql_text import made, quote
 from grebe.tabular import Printed
 
 if TYPE_CHECKING:
@@ -125,9 +123,13 @@ def _compare(
     """How many rows are as they should be: all of them, or an error."""
     if position.frontier is None:
         raise InternalError.broken("rows without a frontier")
+    if view.rows is not None:
+        return verify_rows(view, tables, spark, position)
     noisy = noisy_columns(view)
     keys = _sampled_by(view, noisy)
-    expected = _part(_one_zero(_query(view, tables, spark, position.frontier)), keys, sample)
+    expected = _part(
+        _one_zero(query_at(view, view.columns, tables, spark, position.frontier)), keys, sample
+    )
     found = _part(_one_zero(_stored(view, tables, spark, position)), keys, sample)
     shown = differing(expected, found, sorted(noisy), _SHOWN)
     if shown:
@@ -181,51 +183,6 @@ def _one_zero(rows: DataFrame) -> DataFrame:
             for name in rows.columns
         )
     )
-
-
-def _query(
-    view: CompiledView, tables: Tables, spark: SparkSession, frontier: Frontier
-) -> DataFrame:
-    """The user's own text at the view's frontier: nothing that we made of it is run."""
-    points, clock = frontier.by_source, dict(frontier.values).get(CLOCK)
-    names: dict[str, str] = {}
-    for place, (name, columns) in enumerate(view.read):
-        source = tables.source(name, lambda: spark)
-        version = _version(view, source, tables, spark, points.get(str(name)))
-        there = source.schema_at(version).by_id()
-        frame = source.read_at(version, [column.id for column in columns if column.id in there])
-        names[str(name)] = made(f"verify_{place}")
-        frame.createOrReplaceTempView(names[str(name)])
-    text = filled(view.text, lambda table: quote(names[table]))
-    if clock:
-        text = stopped(text, datetime.fromisoformat(clock), str(spark.conf.get(ZONE, "UTC")))
-    kinds = dict(view.columns)
-    rows = spark.sql(text).toDF(*kinds)
-    return rows.selectExpr(
-        *(f"CAST({quote(name)} AS {kind}) AS {quote(name)}" for name, kind in kinds.items())
-    )
-
-
-def _version(
-    view: CompiledView,
-    source: Source,
-    tables: Tables,
-    spark: SparkSession,
-    point: SourcePoint | None,
-) -> Version:
-    """The version to read a source at; versions of another table would say nothing."""
-    if point is None or point.identity != source.head().identity:
-        raise CheckFailedError(
-            f'view "{view.name}" cannot be checked',
-            detail=f'table "{source.name}" is another one than the one that the rows came from',
-            hint="refresh it first",
-            code="source-replaced",
-        )
-    if source.name.name.startswith(PREFIX):
-        above = tables.position(source.name, lambda: spark)
-        if above is not None and above.row_version == point.version and not above.foreign:
-            return above.version or point.version  # the same rows, in a version that is kept
-    return point.version
 
 
 def _stored(

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from grebe.compiler.text.statement import Statement
     from grebe.engine.compiled_view import CompiledView, ViewDefinition
     from grebe.engine.engine import Engine
+    from grebe.engine.rows.row_options import RowOptions
     from grebe.registry import Registry
 
 log = logging.getLogger(__name__)
@@ -212,6 +213,7 @@ class Builder:
         jobs: int = 1,
         trigger: str = "manual",
         skips_held: bool = False,
+        rows: RowOptions | None = None,
     ) -> list[RefreshResult]:
         """The results of refreshing views, parents before children.
 
@@ -235,6 +237,7 @@ class Builder:
                 run_id=run_id,
                 trigger=trigger,
                 skips_held=skips_held,
+                rows=rows,
             ):
                 results[str(result.view)] = self._undo_dropped(done[str(result.view)], result)
             self._follow(views, done)
@@ -353,6 +356,7 @@ def definition_of(view: Definition) -> ViewDefinition:
         properties=_properties(view),
         partitioned_by=statement.partitioned_by,
         clustered_by=statement.clustered_by,
+        rows=statement.rows or "",
     )
 
 

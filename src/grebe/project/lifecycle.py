@@ -36,10 +36,18 @@ from grebe.view_timing import OTHERS, with_given
 
 if TYPE_CHECKING:
     from grebe.compiler.text.statement import Statement
+    from grebe.engine.rows.row_options import RowOptions
     from grebe.project.workspace import Workspace
 
 
-def create(workspace: Workspace, given: Given, *, build: bool, replaces: bool) -> TableName:
+def create(
+    workspace: Workspace,
+    given: Given,
+    *,
+    build: bool,
+    replaces: bool,
+    rows: RowOptions | None = None,
+) -> TableName:
     """A view that is known from now on, and filled if asked for.
 
     Raises:
@@ -60,7 +68,7 @@ def create(workspace: Workspace, given: Given, *, build: bool, replaces: bool) -
     workspace.builder.add(view)
     if build:
         try:
-            refresh_one(workspace, view.name)
+            refresh_one(workspace, view.name, rows=rows)
         except GrebeError as error:
             # What may go through the next time, or is somebody else's by now, stays.
             if view.key not in before and not getattr(error, "retryable", False):

@@ -27,7 +27,8 @@ def digest_of(statement: Statement, settings: Settings) -> str:
 
     divided = [f"by {part}" for part in read_partitions(statement.partitioned_by)]
     near = [f"in {_defaults(settings)}"] if _uses_defaults(statement.query) else []
-    parts = "\x1f".join([_normal(statement.query), *statement.columns, *divided, *near])
+    rows = [_rows_digest(statement.rows)] if statement.rows else []
+    parts = "\x1f".join([_normal(statement.query), *statement.columns, *divided, *near, *rows])
     return blake2b(parts.encode(), digest_size=16).hexdigest()
 
 
@@ -35,7 +36,7 @@ def context_of(text: str, settings: Settings) -> str:
     """What else than its text makes a definition mean what it means: defaults, and links it uses."""
     from grebe.compiler.text.declarative.paths import used_links
 
-    if not is_declarative(text):
+    if not is_declarative(text) or is_rows(text):
         return _defaults(settings)
     try:
         used = used_links(_declared(text, None), settings.links)
@@ -69,12 +70,35 @@ def is_declarative(text: str) -> bool:
     return text.lstrip().startswith("{")
 
 
+def is_rows(text: str) -> bool:
+    """True for the text of a row view."""
+    from grebe.compiler.rows.row_definition import DOCUMENT
+
+    return text.lstrip().startswith(f'{{"{DOCUMENT}"')
+
+
+def _rows_statement(text: str, file: str | None) -> Statement:
+    from grebe.compiler.rows.row_definition import row_definition
+    from grebe.compiler.text.statement import Statement
+
+    definition = row_definition(_document(text, file))
+    return Statement(definition.query, rows=text, text=definition.query, file=file)
+
+
+def _rows_digest(text: str) -> str:
+    from grebe.compiler.rows.row_definition import row_definition
+
+    return row_definition(json.loads(text)).digest
+
+
 def read_text(text: str, file: str | None, settings: Settings, columns: Columns) -> Statement:
     """The statement that a text means: SQL, or a declarative definition as JSON."""
     from grebe.compiler.text.statement import read_statement
 
     if not is_declarative(text):
         return read_statement(text, file)
+    if is_rows(text):
+        return _rows_statement(text, file)
     from grebe.compiler.text.declarative.sql import statement_of
 
     stream = stream_in(text, file)
@@ -93,6 +117,8 @@ def read_header(text: str, file: str | None) -> Statement:
 
     if not is_declarative(text):
         return read_statement(text, file)
+    if is_rows(text):
+        return _rows_statement(text, file)
     from grebe.compiler.text.declarative.sql import header_of
 
     stream = stream_in(text, file)
@@ -109,7 +135,7 @@ def tables_in(text: str, query: Callable[[], str], settings: Settings) -> tuple[
     try:
         if stream_in(text, None) is not None:
             return ()
-        if is_declarative(text):
+        if is_declarative(text) and not is_rows(text):
             named = named_tables(_declared(text, None), settings.links)
             found = [settings.resolve(name) for name in named]
         else:

@@ -22,10 +22,11 @@ from grebe.project.vacuum import expire_old
 from grebe.view_graph import levels, with_parents
 
 if TYPE_CHECKING:
+    from grebe.engine.rows.row_options import RowOptions
     from grebe.project.workspace import Workspace
 
 
-def refresh(
+def refresh(  # noqa: PLR0913  every option of a run, by name
     workspace: Workspace,
     selection: Selection,
     policy: Policy | None,
@@ -33,6 +34,7 @@ def refresh(
     *,
     trigger: str = "manual",
     skips_held: bool = False,
+    rows: RowOptions | None = None,
 ) -> list[RefreshResult]:
     """Refresh the chosen views; the results, parents before children.
 
@@ -52,7 +54,7 @@ def refresh(
     pulled = [refreshed_stream(workspace, views[name], run_id) for name in streams]
     if not names:
         return _with_notes(pulled, views)
-    if policy is not Policy.FULL:
+    if policy is not Policy.FULL and not (rows and rows.retry_errors):
         fresh = all_fresh(workspace, views, set(names))
         if fresh is not None:
             took = time.monotonic() - begun
@@ -72,6 +74,7 @@ def refresh(
             jobs=jobs,
             trigger=trigger,
             skips_held=skips_held,
+            rows=rows,
         )
     finally:
         workspace.tell(CycleEnded(run_id, time.monotonic() - begun, datetime.now(UTC)))
@@ -90,14 +93,17 @@ def _needed(views: Mapping[str, Definition], names: Iterable[str]) -> dict[str, 
 
 
 def refresh_one(
-    workspace: Workspace, name: TableName, policy: Policy | None = None
+    workspace: Workspace,
+    name: TableName,
+    policy: Policy | None = None,
+    rows: RowOptions | None = None,
 ) -> RefreshResult:
     """Refresh one view alone.
 
     Raises:
         GrebeError: the refresh failed; nothing of it is visible.
     """
-    results = refresh(workspace, str(name), policy)
+    results = refresh(workspace, str(name), policy, rows=rows)
     result = next(item for item in results if item.view == name)
     if result.outcome is Outcome.FAILED:
         errors = [item.error for item in (result, *results) if item.error is not None]

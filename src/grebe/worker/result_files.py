@@ -68,7 +68,7 @@ def _failure(item: Failure | None) -> dict[str, Any] | None:
     return {"type": item.type, "message": item.message, "attempts": item.attempts}
 
 
-def stop(folder: str) -> None:
+def tell_to_end(folder: str) -> None:
     """Tell the tasks that write there to end."""
     system, path = located(folder)
     system.create_dir(path)

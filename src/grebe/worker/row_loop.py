@@ -36,8 +36,9 @@ def loop(said: Mapping[str, Any], function: bytes) -> Callable[[Iterator[Any]], 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
         task = _task()
         try:
-            made = pickle.loads(function)
-            caller = Caller(said, ready(said, made), said["pace"])
+            bare = pickle.loads(function)
+            known = {**said, "rules": bare["rules"]}
+            caller = Caller(known, ready(known, bare["made"]), said["pace"])
         except Exception as error:
             yield _receipt("", 0, 0, 0.0, _trouble("setup", error, None))
             return
@@ -89,6 +90,7 @@ class _Work:
             key = piece.column(0)[error.row].as_py()
             self.trouble = _trouble("call", error.error, key.hex(), error.attempts)
             self.over = True
+            result_files.tell_to_end(self.said["folder"])
             return
         finally:
             took = time.monotonic() - started

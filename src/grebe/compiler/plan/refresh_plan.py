@@ -25,6 +25,7 @@ class Strategy(StrEnum):
     REPLACE = "replace keys"
     BAG = "bag"
     OVERWRITE = "overwrite"
+    ROWS = "rows"
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,6 +61,8 @@ class Statement:
     timing: Timing = NOTHING_SAID
     tags: tuple[str, ...] = ()
     properties: tuple[tuple[str, str], ...] = ()
+    rows: str | None = None
+    """JSON of a row view, whose query this is."""
     text: str = field(default="", compare=False)
     start: int = field(default=0, compare=False)
     """Where the query begins in the text."""

@@ -1,0 +1,1 @@
+"""Row views as data and as SQL: pure, like the rest of the compiler."""

@@ -1,0 +1,1 @@
+"""Row views: functions over rows, asked once for each of their inputs."""
