@@ -275,8 +275,12 @@ class Runner:
 
     def _merge(self, step: MergeStep) -> None:
         self._keep("merged", step)
+        names = [(name, "{}") for name in step.on] + [
+            (name, "CAST({} AS VARCHAR)") for name in step.signed
+        ]
         match = " AND ".join(
-            f"{STORAGE}.{ident(name)} IS NOT DISTINCT FROM merged.{ident(name)}" for name in step.on
+            f"{form.format(f'{STORAGE}.{ident(name)}')} IS NOT DISTINCT FROM {form.format(f'merged.{ident(name)}')}"
+            for name, form in names
         )
         matched = f"{match or 'TRUE'} AND merged.{ACTION} <> 'insert'"
         expected = self.database.rows(

@@ -61,13 +61,23 @@ class _Definition:
 
     def learn(self, node: Node) -> None:
         """What a node makes, once all that it reads is known."""
+        if isinstance(node, SetOperation):
+            # It compares rows as GROUP BY does: Spark gives 0.0 for both zeros, DuckDB either.
+            for name in node.columns:
+                self.steady.setdefault(name, True)
+            return
         for name, items in _made(node):
             kind = self.types.of(column(name))
-            own = _is_steady(kind) if kind else bool(items) and all(map(self.is_steady, items))
+            if kind and not (items and all(isinstance(item.ast, exp.Column) for item in items)):
+                own = _is_steady(kind)
+            else:
+                own = bool(items) and all(map(self.is_steady, items))
             self.steady[name] = self.steady.get(name, True) and own
 
     def is_steady(self, item: Scalar) -> bool:
-        """Whether equal values of an expression are the same value."""
+        """Whether equal values of an expression are the same value; a column's are those that were made."""
+        if isinstance(item.ast, exp.Column) and item.ast.name in self.steady:
+            return self.steady[item.ast.name]
         kind = self.types.of(item)
         return _is_steady(kind) if kind else self.gives_steady(item.ast)
 
@@ -113,7 +123,7 @@ def _made(node: Node) -> Iterable[tuple[str, Sequence[Scalar]]]:
             return [(name, (item,)) for name, item in node.outputs]
         case Aggregate() | Windowed():
             return [(name, (call,)) for name, call in node.calls]
-        case UnionAll() | SetOperation():
+        case UnionAll():
             branches = [[column(name) for name in item.columns] for item in node.inputs]
             return zip(node.columns, zip(*branches, strict=True), strict=True)
         case MarkJoin():

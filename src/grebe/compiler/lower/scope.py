@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from sqlglot import exp
 
@@ -30,6 +31,23 @@ class Relation:
     columns: tuple[tuple[str, str | None], ...]
 
 
+_SPOKEN: Final = frozenset(
+    (
+        "user",
+        "current_user",
+        "session_user",
+        "current_date",
+        "current_time",
+        "current_timestamp",
+        "grouping__id",
+    )
+)
+"""Names that Spark takes for functions wherever no column of the innermost SELECT has them, quoted or not.
+
+In a correlated subquery that we write, the column of the outer row would be one of them.
+"""
+
+
 @dataclass(slots=True)
 class Names:
     """Gives every column of one compile a name of its own."""
@@ -45,6 +63,8 @@ class Names:
         ('Amount', '__grebe__amount_2', '__grebe__amount_2_2')
         >>> names.fresh("__grebe_key"), names.fresh("key")
         ('__grebe__key', '__grebe__key_2')
+        >>> names.fresh("user")
+        '__grebe__user'
         """
         name = wanted = plain(base).removeprefix(PREFIX) or "column"
         count = self.last.get(wanted.lower(), 1)
@@ -53,7 +73,7 @@ class Names:
             name = f"{wanted}_{count}"
         self.last[wanted.lower()] = count
         self.taken.add(name.lower())
-        return name if name == base else apart(name)
+        return name if name == base and name.lower() not in _SPOKEN else apart(name)
 
 
 Columns = tuple[tuple[str, str], ...]
