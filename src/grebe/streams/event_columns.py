@@ -10,7 +10,6 @@ from grebe.formats.base import ACTION
 from grebe.formats.event_tables import AT, BATCH, DEAD, EVENT, HIDDEN, RAW
 from grebe.model import Column, Schema
 from grebe.streams.definition import StreamDefinition
-from grebe.worker.arrow_types import arrow_type
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,6 +30,8 @@ def event_table_rows(
     """The rows of one batch."""
     import pyarrow as pa
 
+    from grebe.worker.arrow_types import arrow_type
+
     arrays = {
         name: pa.array([row.get(name) for row, _, _, _ in rows], arrow_type(kind))
         for name, kind in definition.columns
@@ -46,6 +47,8 @@ def event_table_rows(
 def action_table(definition: StreamDefinition, items: Sequence[Mapping[str, Any]]) -> pa.Table:
     """Rows to merge: what goes by its batch and place, and what comes."""
     import pyarrow as pa
+
+    from grebe.worker.arrow_types import arrow_type
 
     arrays = {
         name: pa.array([item.get(name) for item in items], arrow_type(kind))
