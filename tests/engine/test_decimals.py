@@ -40,3 +40,27 @@ def test_sums_and_averages_at_every_precision(spark: SparkSession, project: Sett
     public = shop.spark.table("lake.decimals.totals")
     query = shop.spark.sql(f"SELECT g, {calls} FROM lake.decimals.numbers GROUP BY g")
     assert public.dtypes == query.dtypes
+
+
+def test_no_digit_is_lost_of_what_is_taken_away(spark: SparkSession, project: Settings) -> None:
+    """Spark's `-x` keeps 34 digits of a decimal: what went would have stayed in the sum in part."""
+    shop = Shop.opened(spark, project, "digits", orders=1)
+    shop.sql(
+        "CREATE TABLE {s}.long (id INT, g INT, a DECIMAL(38,4), b DECIMAL(38,10)) USING iceberg"
+    )
+    shop.sql(
+        "INSERT INTO {s}.long SELECT CAST(id AS INT), CAST(id % 2 AS INT),"
+        " CAST('1234567890123456789012345678901234.5678' AS DECIMAL(38,4)),"
+        " CAST('123456789012345678901234567.5678901239' AS DECIMAL(38,10))"
+        " FROM range(6)"
+    )
+    shop.view("sums", "SELECT g, SUM(a) AS a, SUM(b) AS b FROM {s}.long GROUP BY g")
+    shop.view("sum_a", "SELECT g, SUM(a) AS a FROM {s}.long GROUP BY g")
+    shop.view("whole", "SELECT SUM(a) AS a FROM {s}.long")
+    shop.refreshed()
+    for change in (
+        "DELETE FROM {s}.long WHERE id = 2",
+        "UPDATE {s}.long SET a = a + 0.0001, g = 1",
+    ):
+        shop.sql(change)
+        assert {item.outcome for item in shop.refreshed().values()} == {Outcome.INCREMENTAL}

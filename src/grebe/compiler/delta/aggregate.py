@@ -96,7 +96,7 @@ def _states(call: Linear) -> list[tuple[str, Scalar]]:
         known = build(":x IS NOT NULL", x=call.argument)
         states.append((f"{call.state}_n_{when}", _signed_count(known, when)))
         if call.needs_sum:
-            states.append((f"{call.state}_s_{when}", _signed_sum(call.argument, when)))
+            states.append((f"{call.state}_s_{when}", _signed_sum(call, when)))
     return states
 
 
@@ -110,14 +110,14 @@ def _signed_count(known: Scalar, when: str) -> Scalar:
     )
 
 
-def _signed_sum(argument: Scalar, when: str) -> Scalar:
+def _signed_sum(call: Linear, when: str) -> Scalar:
     """A weight never multiplies the argument: a product of decimals would be rounded."""
-    moved = "" if when == "new" else "WHEN :w > 0 THEN -:x ELSE :x"
+    moved = "" if when == "new" else f"WHEN :w > 0 THEN {call.minus} ELSE :x"
     return build(
         f"SUM(CASE WHEN :side = 0 THEN :x {moved} END)",
         side=column(SIDE),
         w=column(WEIGHT),
-        x=argument,
+        x=call.argument,
     )
 
 

@@ -27,6 +27,12 @@ _AVG_INTEGER: Final = 10
 """Digits of INT: the sum of fewer than 2^22 such values is exact in the engine's double, too."""
 
 
+_NEGATED_DIGITS: Final = 34
+"""Spark's `-x` keeps no more digits of a decimal than that."""
+_SUBTRACTED_SCALE: Final = 6
+"""A difference of decimals of 38 digits keeps its scale up to here."""
+
+
 @dataclass(frozen=True, slots=True)
 class Linear:
     """One call: its argument, how its state columns are named, and how its value is read."""
@@ -39,6 +45,8 @@ class Linear:
     dividend: str = ":s"
     """How the sum enters a division, so that the quotient is rounded once, as AVG rounds it."""
     divisor: str = ":n"
+    minus: str = "-:x"
+    """How the argument is taken away again, every digit of it."""
 
     @property
     def needs_sum(self) -> bool:
@@ -77,7 +85,9 @@ def linear_call(call: Scalar, types: Types) -> Linear | None:
         return None
     state = _state_name(argument)
     if isinstance(tree, exp.Sum):
-        return Linear("sum", argument, state, _sum_type(number_type, types))
+        minus = _minus(number_type, types)
+        result = _sum_type(number_type, types)
+        return Linear("sum", argument, state, result, minus=minus) if minus else None
     if number_type.integer and number_type.precision <= _AVG_INTEGER:
         return Linear("avg", argument, state)
     if types.dialect == "duckdb" and number_type.precision <= _AVG_DIGITS:
@@ -101,6 +111,17 @@ def _divides_like_avg(exact: Decimal) -> bool:
     It has at least 6 digits, so below scale 2 the quotient would be rounded twice.
     """
     return not exact.integer and exact.precision <= _AVG_DECIMAL and exact.scale >= _AVG_SCALE
+
+
+def _minus(exact: Decimal, types: Types) -> str | None:
+    """How a value is taken from a sum without losing a digit, where there is a way.
+
+    >>> _minus(Decimal(38, 6, integer=False), Types(dialect="spark"))
+    '0 - :x'
+    """
+    if types.dialect != "spark" or exact.integer or exact.precision <= _NEGATED_DIGITS:
+        return "-:x"
+    return "0 - :x" if exact.scale <= _SUBTRACTED_SCALE else None
 
 
 def _sum_type(exact: Decimal, types: Types) -> str | None:

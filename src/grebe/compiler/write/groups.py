@@ -273,7 +273,8 @@ class _Touched:
             )
             for name, x in self.layout.counts
         ]
-        calls += [(name, _signed(x, kind)) for name, x, kind in self.layout.sums]
+        minus = {f"{call.state}_s": call.minus for _, call in self.layout.linear}
+        calls += [(name, _signed(x, kind, minus[name])) for name, x, kind in self.layout.sums]
         for name, call in self.layout.extremes:
             word, x = call.ast.key.upper(), Scalar.of(call.ast.this.copy())
             calls += [
@@ -442,10 +443,10 @@ def _lost(name: str, call: Scalar) -> Scalar:
     )
 
 
-def _signed(argument: Scalar, kind: str) -> Scalar:
+def _signed(argument: Scalar, kind: str, minus: str) -> Scalar:
+    come, gone = (form.replace(":x", f"CAST(:x AS {kind})") for form in (":x", minus))
     return build(
-        f"CAST(COALESCE(SUM(CASE WHEN :w > 0 THEN CAST(:x AS {kind}) ELSE -CAST(:x AS {kind}) END), 0)"
-        f" AS {kind})",
+        f"CAST(COALESCE(SUM(CASE WHEN :w > 0 THEN {come} ELSE {gone} END), 0) AS {kind})",
         w=column(WEIGHT),
         x=argument,
     )
