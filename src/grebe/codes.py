@@ -814,6 +814,11 @@ CODES: Final[dict[str, Code]] = {
         "give a number above 0 and up to 1, such as 0.01",
         (Place.VERIFY, Place.COMMAND),
     ),
+    "events-not-compared": Code(
+        "A stream view has no query to compare with: its rows were made from events.",
+        "grebe replay makes them anew from what the stream still holds",
+        (Place.VERIFY,),
+    ),
     "never-refreshed": Code(
         "The view has no rows yet.", "grebe refresh", (Place.VERIFY, Place.READING, Place.CREATION)
     ),

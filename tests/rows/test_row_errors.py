@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import grebe
-from grebe.errors import CheckFailedError, FunctionError, SkipThresholdExceeded
+from grebe.errors import CheckFailedError, ConfigError, FunctionError, SkipThresholdExceeded
 from grebe.model import State
 from rows.pond import MEANT, SKIP, Pond
 
@@ -46,6 +46,8 @@ def test_skipped_rows_are_listed_and_tried_again_when_asked_for(pond: Pond) -> N
         ("size", "ValueError", "no bad")
     ] * 2
     view.verify()
+    with pytest.raises(ConfigError, match="verified as a whole"):
+        view.verify(sample=0.5)
     view.refresh()
     assert pond.calls() == []
     view.refresh(retry_errors=True)

@@ -10,7 +10,7 @@ import pytest
 
 import grebe
 from grebe.api.project import Project
-from grebe.errors import DefinitionError, HistoryExpiredError, SourceError
+from grebe.errors import CheckFailedError, DefinitionError, HistoryExpiredError, SourceError
 from grebe.project.stream_sources import inbox_of
 from grebe.project.stream_views import writer_of
 from grebe.streams.feed import batch_of
@@ -119,3 +119,14 @@ def test_the_inbox_lets_go_of_what_every_view_has_read(project: Project) -> None
     project.workspace.inboxes.clear()  # as a process that starts now
     with pytest.raises(HistoryExpiredError):  # never silently from the middle on
         project.view("V").refresh()
+
+
+def test_a_stream_view_says_that_it_has_no_query_to_compare_with(project: Project) -> None:
+    view = project.define_stream_view(VIEW)
+    project.ingest_stream(view, [{"id": "a", "n": 1}])
+    with pytest.raises(CheckFailedError) as caught:
+        view.verify()
+    assert (caught.value.code, caught.value.differing) == ("events-not-compared", 0)
+    assert [verdict.error.code for verdict in project.verdicts() if verdict.error] == [
+        "events-not-compared"
+    ]

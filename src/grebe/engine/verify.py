@@ -75,6 +75,12 @@ def verify(
             hint="give a number above 0 and up to 1, such as 0.01",
             code="sample",
         )
+    if sample is not None and view.rows is not None:
+        raise ConfigError(
+            f'the row view "{view.name}" is verified as a whole',
+            hint="verify it without a sample: that calls no function",
+            code="sample",
+        )
     position = tables.position(view.storage_name, lambda: spark)
     frontier = checked_frontier(view, tables, spark, position)
     try:

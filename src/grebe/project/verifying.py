@@ -80,6 +80,13 @@ def verify_one(workspace: Workspace, view: Definition, sample: float | None = No
     """
     begun = time.monotonic()
     try:
+        if view.stream is not None:
+            raise CheckFailedError(
+                f'view "{view.name}" cannot be checked',
+                detail="its rows were made from events: there is no query to compare them with",
+                hint=f"make them anew from what the stream still holds: grebe replay {view.name}",
+                code="events-not-compared",
+            )
         compiled = compile_one(workspace, view)
         workspace.say(f"verifying {view.name}")
         report = workspace.engine.verify(compiled.name.quoted(), sample)
