@@ -112,3 +112,6 @@ MOVED_ROWS = 20_000
 """Rows that enter, leave or change, up to which they are brought to the driver instead of a table of their own."""
 DEPARTED_SECONDS = 7 * 24 * 3600
 """How long results of rows that left are kept."""
+
+INBOX_SWEEP_SECONDS = 3_600
+"""How often a server looks for events of an inbox that may go: a look reads three columns of it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,9 @@ import pytest
 
 import grebe
 from grebe.api.project import Project
+from grebe.config import StreamSettings
 from grebe.errors import CheckFailedError, DefinitionError, HistoryExpiredError, SourceError
+from grebe.project.stream_feed import StreamFeed
 from grebe.project.stream_sources import inbox_of
 from grebe.project.stream_views import writer_of
 from grebe.streams.feed import batch_of
@@ -100,7 +103,7 @@ def test_a_broker_that_is_not_there_is_told(tmp_path: Path) -> None:
 
 
 def test_the_inbox_lets_go_of_what_every_view_has_read(project: Project) -> None:
-    from datetime import UTC, datetime, timedelta
+    from datetime import UTC, datetime
 
     filled(project)
     project.refresh()
@@ -130,3 +133,15 @@ def test_a_stream_view_says_that_it_has_no_query_to_compare_with(project: Projec
     assert [verdict.error.code for verdict in project.verdicts() if verdict.error] == [
         "events-not-compared"
     ]
+
+
+def test_a_server_removes_what_every_view_has_read(project: Project) -> None:
+    filled(project)
+    name = project.view("V").name
+    inbox = inbox_of(project.workspace, name, "tail")
+    feed = StreamFeed(project.workspace, "tail", StreamSettings(), inbox=inbox)
+    inbox.keep = timedelta(0)
+    assert feed.let_go() == 0  # nobody has read it
+    project.refresh()
+    assert feed.let_go() == 30
+    assert feed.let_go() == 0

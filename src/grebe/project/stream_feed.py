@@ -14,6 +14,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
+from grebe import thresholds
 from grebe.config import StreamSettings
 from grebe.errors import GrebeError, RefreshError
 from grebe.project.stream_sources import inbox_of
@@ -22,7 +23,7 @@ from grebe.streams.event_filters import same_value
 from grebe.streams.event_text import parse_event
 from grebe.streams.inbox import Inbox
 from grebe.streams.landed import Batch
-from grebe.streams.pulling import pull_all
+from grebe.streams.pulling import pull_all, read_of
 
 if TYPE_CHECKING:
     from grebe.project.workspace import Workspace
@@ -79,6 +80,8 @@ class StreamFeed:
     failing: dict[str, str] = field(default_factory=dict)
     """Views that cannot go on now, with the code that says why."""
     inbox: Inbox | None = None
+    swept: float | None = None
+    """When what every view has read was last looked for, by a clock that only goes on."""
 
     def start(self) -> StreamFeed:
         """Begin to take in."""
@@ -175,5 +178,25 @@ class StreamFeed:
                         log.warning('stream "%s" into %s: %s', self.stream, key, error)
                     self.failing[key] = code
                     retry[key] = time.monotonic() + PAUSE
+            self._sweep()
             if self.over.is_set():
                 return
+
+    def _sweep(self) -> None:
+        """Now and then: the inbox grows no further than it has to."""
+        if self.swept is None or time.monotonic() - self.swept >= thresholds.INBOX_SWEEP_SECONDS:
+            self.swept = time.monotonic()
+            try:
+                self.let_go()
+            except Exception as error:  # the next time will do
+                log.warning('stream "%s" keeps old events: %s', self.stream, error)
+
+    def let_go(self) -> int:
+        """Remove the events that every view has read and that need not be kept; how many."""
+        views = views_of(self.workspace, self.stream).values()
+        if self.inbox is None or not views:
+            return 0
+        own = self.inbox.head()[0]
+        return self.inbox.retire(
+            min(read_of(writer_of(self.workspace, view), own) for view in views)
+        )

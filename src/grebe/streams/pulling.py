@@ -32,3 +32,12 @@ def pull_all(writer: EventWriter, source: EventSource) -> Ingested:
         if batch is None:
             return found
         found = found.plus(writer.store(batch, doubtful=True))
+
+
+def read_of(writer: EventWriter, identity: str) -> int:
+    """How many events of a source a view has read; of one with partitions, in the one that is furthest behind."""
+    frontier = writer.position().frontier
+    point = frontier.sources[0][1] if frontier else None
+    if point is None or point.identity != identity:
+        return 0
+    return min(positions_of(point.version).values(), default=0)
