@@ -272,7 +272,7 @@ def test_F220_settings_change_without_a_rebuild_and_bad_ones_change_nothing(shop
     view = shop.project.view(name)
     snapshots = shop.snapshots("sums")
     before = view.status().next_time
-    view.alter(policy="strict", lag="1 hour", schedule="CRON '0 2 * * *'", properties={"a": "b"})
+    view.alter(policy="strict", lag="1 hour", schedule="CRON '17 2 * * *'", properties={"a": "b"})
     after = view.status()
     assert (after.policy, after.lag, after.state) == (Policy.STRICT, "1 hour", State.FRESH)
     assert after.next_time != before
@@ -477,7 +477,7 @@ def test_what_a_notebook_shows(shop: Shop) -> None:
     assert "fresh" in bundle["text/plain"]
     assert bundle["text/html"].startswith("<table>")
     graph = shop.project.dag(f"{shop.schema}.*")
-    assert graph._repr_svg_().startswith("<svg")
+    assert graph._repr_mimebundle_()["image/svg+xml"].startswith("<svg")
     assert json.loads(graph.text("json"))["views"][0]["sources"] == [f"lake.{shop.schema}.t"]
     assert "-->" in graph.text("mermaid")
     assert "->" in graph.text("dot")
